@@ -1,0 +1,1 @@
+"""Rows of data sets, streamed from their back ends."""

@@ -1,0 +1,1 @@
+"""Prompt × model × row × repeat: planned, run, stored, found again, and compared honestly."""

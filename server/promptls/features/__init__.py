@@ -1,0 +1,1 @@
+"""One editor feature a file: a snapshot and an offset in, plain data with spans out."""

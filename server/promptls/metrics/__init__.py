@@ -1,0 +1,1 @@
+"""Scores of responses: what a metric is, how one is loaded, and the ready ones."""

@@ -1,0 +1,1 @@
+"""The only package that knows LSP: it imports pygls and lsprotocol, and converts both ways."""

@@ -1,0 +1,1 @@
+"""Every setting and every header key, declared once, in pydantic."""

@@ -1,0 +1,1 @@
+"""OpenCompass: evaluation prompts and their keys."""

@@ -1,0 +1,1 @@
+"""Ragas: prompt objects, their keys and their validation."""

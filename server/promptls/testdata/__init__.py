@@ -1,0 +1,1 @@
+"""Test data made from documents: splitters, extractors, the knowledge graph, scenarios, queries."""

@@ -1,0 +1,1 @@
+"""Texts, offsets, spans and lines: knows nothing of Jinja, YAML or LSP."""
