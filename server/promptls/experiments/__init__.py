@@ -1,1 +1,1 @@
-"""Prompt × model × row × repeat: planned, run, stored, found again, and compared honestly."""
+"""Prompts run on data sets: planned, run, stored, found again, and compared honestly."""

@@ -1,1 +1,1 @@
-"""What one file means: its kind, header, parts, names, inputs and examples. Never raises on malformed input."""
+"""What one file means: kind, header, parts, names, inputs, examples. Never raises on malformed input."""

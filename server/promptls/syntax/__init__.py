@@ -1,1 +1,4 @@
-"""Text in, trees and errors out, with true positions. Never raises on malformed input; sees one text at a time."""
+"""Text in, trees and errors out, with true positions.
+
+Nothing here raises on malformed input, and each function sees one text at a time.
+"""

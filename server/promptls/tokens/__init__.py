@@ -1,1 +1,1 @@
-"""Exact token counts for named encodings, with vocabularies that come from packages and never from a network."""
+"""Exact token counts for named encodings; the vocabularies come from packages, never from a network."""

@@ -1,1 +1,1 @@
-"""Many files and time: snapshots, the include graph, project settings; the only reader of prompt files on disk."""
+"""Many files and time: snapshots, includes, settings; the only reader of prompt files on disk."""
