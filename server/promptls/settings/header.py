@@ -1,0 +1,96 @@
+"""The keys that a prompt file may declare about itself, declared once.
+
+A parts template carries them in its header, a prompt object and an evaluation prompt at
+their top level. The validation of headers, the JSON Schema, the completion of keys and
+the documentation all come from this model.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class InputKey(BaseModel):
+    """What is known of one input: a JSON Schema, of which the common keywords are named here."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str | list[str] | None = Field(None, description="JSON Schema type: `string`, `array`, `object`, …")
+    description: str | None = Field(None, description="What the input holds, for people.")
+    default: Any = Field(None, description="The value of the input where the caller passes none.")
+    enum: list[Any] | None = Field(None, description="The only values that the input may have.")
+
+
+class ExperimentKey(BaseModel):
+    """One experiment: which rows, which models, which metrics."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    dataset: str = Field(
+        description="Path of the data set, from the prompt file's folder: `datasets/tickets.csv`."
+    )
+    models: list[str] = Field(
+        default_factory=list,
+        description="Models as `provider:model`, such as `local:smollm2`; empty means the project's default.",
+    )
+    metrics: list[str] = Field(
+        default_factory=list,
+        description="Metrics as `file.py:function`, or the name of a ready one.",
+    )
+    repeats: Annotated[int, Field(ge=1, le=1000)] = Field(1, description="How often each row is asked.")
+    concurrency: Annotated[int, Field(ge=1, le=1000)] = Field(4, description="Rows that are asked at once.")
+    timeout: Annotated[float, Field(gt=0)] = Field(60.0, description="Seconds that one answer may take.")
+    temperature: float | None = Field(
+        None, description="Sampling temperature; unset means the model's default."
+    )
+    max_tokens: Annotated[int, Field(ge=1)] | None = Field(None, description="Longest answer, in tokens.")
+    seed: int | None = Field(None, description="Seed of the sampling, where the model has one.")
+    json_schema: dict[str, Any] | None = Field(
+        None,
+        description="JSON Schema that the model is held to, where it can be; overrides `output_schema`.",
+    )
+
+
+class Header(BaseModel):
+    """Everything that a prompt file may say of itself; every key is optional."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str | None = Field(None, description="The prompt's name.")
+    description: str | None = Field(None, description="What the prompt does, for people.")
+    input_keys: list[str] | dict[str, InputKey | None] | None = Field(
+        None,
+        description="The inputs of the prompt: a list of names, or a mapping from name to JSON Schema.",
+    )
+    output_key: str | None = Field(None, description="The key of the output in `examples`.")
+    output_type: str | None = Field(None, description="`json` or `str`: what the model is to answer.")
+    output_schema: dict[str, Any] | None = Field(
+        None,
+        description="JSON Schema of the output; models that can are held to it.",
+    )
+    examples: list[dict[str, Any]] | None = Field(
+        None,
+        description="Examples: mappings that hold every input key and the output key.",
+    )
+    samples: str | None = Field(
+        None,
+        description="A JSON or YAML file with data to preview with: one mapping, or named mappings.",
+    )
+    functions: str | None = Field(
+        None,
+        description="A Python file whose functions the template may call; run only in a trusted workspace.",
+    )
+    encoding: str | None = Field(None, description="The tiktoken encoding that tokens are counted with.")
+    token_limit: Annotated[int, Field(gt=0)] | None = Field(
+        None, description="The most tokens that the rendered prompt may have."
+    )
+    truncation_step: Annotated[int, Field(gt=0)] | None = Field(
+        None, description="Truncation removes a multiple of this many tokens."
+    )
+    experiments: dict[str, ExperimentKey] | None = Field(None, description="Experiments by name.")
+
+
+HEADER_KEYS: tuple[str, ...] = tuple(Header.model_fields)
+"""The names of the header's keys, in the order of their declaration."""

@@ -1,0 +1,102 @@
+"""The settings of a project and of an editor, declared once.
+
+`promptls.toml`, or `[tool.promptls]` in `pyproject.toml`, holds the project's settings;
+an editor's settings lie over them, and a prompt file's header over both. The JSON
+Schema, the settings page and the extension's `package.json` block are made from here.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from promptls.settings.header import ExperimentKey
+
+Severity = Literal["error", "warning", "information", "hint", "off"]
+
+
+class ModelSettings(BaseModel):
+    """A model under a name of the project's own."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    provider: str = Field(description="`openai`, `local` or `echo`.")
+    model: str = Field(description="The provider's own name of the model.")
+    base_url: str | None = Field(None, description="Address of an OpenAI-compatible server, with its `/v1`.")
+    api_key_env: str | None = Field(
+        None,
+        description="The environment variable that holds the key; the key itself never stands in a file.",
+    )
+    parameters: dict[str, Any] = Field(
+        default_factory=dict, description="Sent with each request, such as `temperature`."
+    )
+    input_price: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="US dollars for a million input tokens."
+    )
+    output_price: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="US dollars for a million output tokens."
+    )
+
+
+class RenderingSettings(BaseModel):
+    """Limits of the process that renders."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    timeout: Annotated[float, Field(gt=0, le=600)] = Field(
+        5.0, description="Seconds that a rendering may take."
+    )
+    memory: Annotated[int, Field(ge=128)] = Field(1024, description="Megabytes that a rendering may use.")
+
+
+class InlayHintSettings(BaseModel):
+    """What stands between the lines."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    tokens: bool = Field(True, description="Show the tokens of each part behind its name.")
+
+
+class Project(BaseModel):
+    """All settings, with their defaults."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    include: list[str] = Field(
+        default_factory=list,
+        description="Globs of files that are prompt files whatever they look like.",
+    )
+    exclude: list[str] = Field(default_factory=list, description="Globs of files that promptls leaves alone.")
+    template_paths: list[str] = Field(
+        default_factory=list,
+        description="Folders that includes resolve against, for sections that no template of theirs includes.",
+    )
+    roles: list[str] = Field(
+        default_factory=lambda: ["system", "user", "assistant", "developer", "tool", "function"],
+        description="Roles that a part may have without a finding.",
+    )
+    rules: dict[str, Severity] = Field(
+        default_factory=dict, description="Severity by rule name; `off` silences the rule."
+    )
+    encoding: str = Field("o200k_base", description="The tiktoken encoding where a header names none.")
+    token_limit: Annotated[int, Field(gt=0)] | None = Field(
+        None, description="The token limit where a header names none."
+    )
+    truncation_step: Annotated[int, Field(gt=0)] | None = Field(
+        None, description="The truncation step where a header names none."
+    )
+    functions: str | None = Field(None, description="The functions file where a header names none.")
+    default_model: str = Field("local:smollm2", description="The model of experiments that name none.")
+    models: dict[str, ModelSettings] = Field(
+        default_factory=dict, description="Models under names of the project's own."
+    )
+    experiments: dict[str, ExperimentKey] = Field(
+        default_factory=dict, description="Experiments that any prompt of the project may run."
+    )
+    rendering: RenderingSettings = Field(
+        default_factory=RenderingSettings, description="Limits of the rendering process."
+    )
+    inlay_hints: InlayHintSettings = Field(
+        default_factory=InlayHintSettings, description="What stands between the lines."
+    )
