@@ -44,9 +44,7 @@ class RenderingSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    timeout: Annotated[float, Field(gt=0, le=600)] = Field(
-        5.0, description="Seconds that a rendering may take."
-    )
+    timeout: Annotated[float, Field(gt=0, le=600)] = Field(5.0, description="Seconds a rendering may take.")
     memory: Annotated[int, Field(ge=128)] = Field(1024, description="Megabytes that a rendering may use.")
 
 
@@ -55,7 +53,7 @@ class InlayHintSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    tokens: bool = Field(True, description="Show the tokens of each part behind its name.")
+    tokens: bool = Field(default=True, description="Show the tokens of each part behind its name.")
 
 
 class Project(BaseModel):
