@@ -1,0 +1,151 @@
+"""The entry point of the command line: picks the command, and turns every outcome into an exit code.
+
+A command is a module of this package with `SUMMARY`, `DESCRIPTION`, `add_arguments(parser)`
+and `execute(arguments)`. Only the module of the chosen command is imported, so that the
+language server does not load what a rendering needs, nor the other way round.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, cast
+
+from promptls import __version__
+from promptls.cli import terminal
+from promptls.text.failure import Failure, Place, WrongUse
+
+if TYPE_CHECKING:
+    import argparse
+
+FINE = 0
+FOUND = 1  # findings, or something that was asked for and could not be had
+WRONG_USE = 2
+INTERRUPTED = 130  # what shells report for a program that Ctrl+C ended
+PIPE_CLOSED = 141  # what shells report for a program whose reader went away
+
+COMMANDS: dict[str, str] = {
+    "server": "the language server, for editors",
+    "check": "find mistakes in prompt files",
+    "render": "show what a prompt renders to",
+    "tokens": "count the tokens of prompts",
+    "run": "run an experiment over a dataset",
+    "compare": "compare runs of an experiment",
+    "explain": "say what a rule means",
+    "doctor": "say what was found, and what is missing",
+}
+"""The commands with their summaries, which are each module's own `SUMMARY`, held here so that the
+list of commands needs none of the modules; a test keeps the two the same."""
+
+
+class Command(Protocol):
+    """What a command's module offers."""
+
+    SUMMARY: str
+    DESCRIPTION: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declares the command's options on `parser`."""
+
+    def execute(self, arguments: argparse.Namespace) -> int:
+        """Does the command's work, and returns its exit code."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command that `argv` asks for (by default the process's arguments); returns the exit code.
+
+    0 is fine, 1 means findings or failures, 2 wrong use, 130 an interrupt.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    terminal.survive_any_encoding()
+    try:
+        code = _dispatch(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes once more at exit, which must not find the closed pipe again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except KeyboardInterrupt:
+        terminal.error("interrupted")
+        return INTERRUPTED
+    except Failure as failure:
+        terminal.error(failure.message, failure.place, failure.remedy)
+        return WRONG_USE if isinstance(failure, WrongUse) else FOUND
+    except OSError as failure:
+        terminal.error(*_explained(failure))
+        return FOUND
+    else:
+        return code
+
+
+def _dispatch(words: list[str]) -> int:
+    first = words[0] if words else "server"
+    if first in {"-h", "--help", "help"}:
+        if len(words) > 1 and first == "help":
+            return _dispatch([words[1], "--help"])
+        print(_help())
+        return FINE
+    if first in {"-V", "--version"}:
+        print(f"promptls {__version__}")
+        return FINE
+    if first.startswith("-"):
+        # Editors start language servers as `promptls --stdio`.
+        return _run_command("server", words)
+    if first not in COMMANDS:
+        raise WrongUse(f"there is no command `{first}`", remedy=_unknown_command_remedy(first))
+    return _run_command(first, words[1:])
+
+
+def _run_command(name: str, words: list[str]) -> int:
+    from promptls.cli.options import Parser
+
+    command = cast("Command", importlib.import_module(f"promptls.cli.{name}"))
+    parser = Parser(prog=f"promptls {name}", description=command.DESCRIPTION)
+    command.add_arguments(parser)
+    try:
+        arguments = parser.parse_args(words)
+    except SystemExit as finished:  # argparse leaves this way after `--help`
+        return int(finished.code or 0)
+    return command.execute(arguments)
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS))
+    commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
+    return (
+        "promptls checks, renders, counts and tests LLM prompts that are kept as `.yml.j2` files.\n\n"
+        "usage: promptls [COMMAND] [OPTION…] [PATH…]\n\n"
+        f"commands (without one, the language server runs on stdio):\n{commands}\n\n"
+        "examples:\n"
+        "  promptls check                          every prompt below this folder\n"
+        "  promptls render support.yml.j2          its parts with roles and tokens\n"
+        "  promptls run support.yml.j2             its experiment, row by row\n\n"
+        "`promptls COMMAND --help` tells more; `promptls --version` prints the version.\n"
+        "exit codes: 0 fine, 1 findings or failures, 2 wrong use"
+    )
+
+
+def _unknown_command_remedy(word: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, COMMANDS, n=1)
+    if near:
+        return f"did you mean `promptls {near[0]}`? `promptls --help` lists all commands"
+    return "`promptls --help` lists the commands"
+
+
+def _explained(failure: OSError) -> tuple[str, Place | None, str | None]:
+    import errno
+
+    reason = (failure.strerror or str(failure) or type(failure).__name__).lower()
+    named = isinstance(failure.filename, str | bytes | os.PathLike)
+    place = Place(os.fsdecode(failure.filename)) if named else None
+    remedies = {
+        errno.ENOENT: "check the path",
+        errno.EACCES: "change the file's permissions, or run as a user who may use it",
+        errno.ENOSPC: "free some space and run the command again; what was finished is kept",
+        errno.EROFS: "choose a folder that can be written to",
+    }
+    return f"the system refused: {reason}", place, remedies.get(failure.errno or 0)

@@ -1,0 +1,33 @@
+"""The argument parser of every command: its errors look like all others, and name the nearest option."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from promptls.text.failure import WrongUse
+
+
+class Parser(argparse.ArgumentParser):
+    """An argparse parser that keeps the description's line breaks, and raises `WrongUse` on an error."""
+
+    def __init__(self, **settings: Any) -> None:
+        # Abbreviated options would change their meaning when a longer one is added.
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings)
+
+    def error(self, message: str) -> NoReturn:
+        """Raises `WrongUse` with argparse's message and, for an unknown option, the nearest one."""
+        remedy = f"`{self.prog} --help` shows the options"
+        unknown = re.match(r"unrecognized arguments: (\S+)", message)
+        if unknown:
+            word = unknown[1].partition("=")[0]
+            message = (
+                f"`{self.prog}` has no option `{word}`" if word.startswith("-") else f"`{word}` is too much"
+            )
+            options = [option for action in self._actions for option in action.option_strings]
+            near = get_close_matches(word, options, n=1)
+            if near:
+                remedy = f"did you mean `{near[0]}`? {remedy}"
+        raise WrongUse(message, remedy=remedy)

@@ -1,0 +1,75 @@
+"""What every command shares of its output: colours, errors that look the same, JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, Literal, TextIO, TypeAlias
+
+from promptls.text.failure import Place
+
+Colour: TypeAlias = Literal["red", "yellow", "blue", "cyan", "green", "bold", "dim"]
+
+_CODES: dict[Colour, str] = {
+    "bold": "1",
+    "dim": "2",
+    "red": "1;31",
+    "green": "32",
+    "yellow": "1;33",
+    "blue": "1;34",
+    "cyan": "36",
+}
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Whether `stream` is to get colours.
+
+    A terminal is, unless NO_COLOR is set; anything else is only under FORCE_COLOR.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def paint(text: str, colour: Colour, stream: TextIO | None = None) -> str:
+    """`text` in `colour`, or as it is where `stream` (by default the standard output) gets no colours."""
+    if not text or not wants_colour(stream or sys.stdout):
+        return text
+    return f"\033[{_CODES[colour]}m{text}\033[0m"
+
+
+def shown_path(path: Path | str) -> str:
+    """`path` as it is shortest to read: from the current folder where it lies below that."""
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)
+
+
+def error(message: str, place: Place | None = None, remedy: str | None = None) -> None:
+    """Prints what is wrong, where, and what to do, on the standard error stream."""
+    stream = sys.stderr
+    print(f"{paint('promptls:', 'red', stream)} {paint(message, 'bold', stream)}", file=stream)
+    if place is not None:
+        shown = place._replace(path=shown_path(place.path)).text()
+        print(f"  at {paint(shown, 'cyan', stream)}", file=stream)
+    if remedy:
+        print(f"  → {remedy}", file=stream)
+
+
+def print_json(value: Any) -> None:
+    """Prints `value` as JSON, indented, with its characters as they are where the stream can carry them."""
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    print(json.dumps(value, indent=2, ensure_ascii=not unicode, default=str))
+
+
+def survive_any_encoding() -> None:
+    """Makes the standard streams replace what their encoding cannot say, in place of raising."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
