@@ -1,0 +1,100 @@
+"""Encodings are tiktoken's own, and come without a network."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptls.tokens.encodings import ENCODING_NAMES, UnknownEncodingError, encoding_name, load
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text", "ids"),
+    [
+        ("o200k_base", "hello world", [24912, 2375]),
+        ("cl100k_base", "hello world", [15339, 1917]),
+        ("o200k_base", "", []),
+        ("cl100k_base", "tiktoken is great!", [83, 1609, 5963, 374, 2294, 0]),
+    ],
+)
+def test_ids_are_the_published_ones(encoding: str, text: str, ids: list[int]) -> None:
+    assert load(encoding).encode(text) == ids
+
+
+@pytest.mark.parametrize(("encoding", "size"), [("o200k_base", 200_019), ("cl100k_base", 100_277)])
+def test_the_vocabulary_is_complete(encoding: str, size: int) -> None:
+    assert load(encoding).n_vocab == size
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(), st.sampled_from(ENCODING_NAMES))
+def test_text_survives_encoding_and_decoding(text: str, encoding: str) -> None:
+    tokens = load(encoding).encode_ordinary(text)
+    assert load(encoding).decode(tokens) == text
+
+
+def test_loading_opens_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    from promptls.tokens import encodings
+
+    def refuse(*_arguments: object) -> None:
+        pytest.fail("a connection was opened")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(encodings, "_loaded", {})
+    assert load("cl100k_base").name == "cl100k_base"
+
+
+def test_the_native_module_of_the_vocabulary_package_is_not_loaded() -> None:
+    code = (
+        "import sys; from promptls.tokens.encodings import load; load('cl100k_base');"
+        "print([name for name in sys.modules if name.startswith('bpe_openai')])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_importing_the_room_does_not_import_tiktoken() -> None:
+    code = "import sys, promptls.tokens.counting; print('tiktoken' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "False"
+
+
+def test_threads_share_one_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
+    from promptls.tokens import encodings
+
+    monkeypatch.setattr(encodings, "_loaded", {})
+    found: list[int] = []
+    threads = [threading.Thread(target=lambda: found.append(id(load("cl100k_base")))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding"),
+    [("gpt-4o", "o200k_base"), ("gpt-4o-2024-05-13", "o200k_base"), ("gpt-4", "cl100k_base")],
+)
+def test_a_model_stands_for_its_encoding(name: str, encoding: str) -> None:
+    assert encoding_name(name) == encoding
+
+
+def test_a_misspelt_encoding_names_the_nearest_one() -> None:
+    with pytest.raises(UnknownEncodingError, match="Did you mean 'cl100k_base'") as caught:
+        load("cl100k_bse")
+    assert caught.value.nearest == "cl100k_base"
+
+
+def test_a_model_whose_vocabulary_is_not_shipped_is_refused() -> None:
+    with pytest.raises(
+        UnknownEncodingError, match="uses the encoding p50k_base, whose vocabulary is not shipped"
+    ):
+        load("text-davinci-003")
