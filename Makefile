@@ -1,0 +1,62 @@
+# The tasks of a checkout. Each does its own set-up first; what was done once is not done again.
+# Downloads stay in pip's and npm's own caches and in $PROMPTLS_CACHE (~/.cache/promptls).
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+BIN := .venv/bin
+EXAMPLE := examples/support_triage
+NODE_FOLDERS := $(patsubst %/package.json,%,$(wildcard vscode-client/package.json grammars/package.json))
+DEBIAN_PACKAGES := chromium neovim emacs-nox
+
+.PHONY: help demo test test-quick lint format setup setup-node setup-editors test-node vsix vscode clean
+
+help: ## list the tasks
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
+
+demo: setup ## check, render and run the example prompts on the embedded model
+	@scripts/demo.sh $(EXAMPLE)
+
+test: setup lint test-quick test-node setup-editors ## everything that must pass
+	@printf '\nTests in real editors and with the embedded model\n'
+	@$(BIN)/pytest -m "editor or model"
+
+test-quick: setup ## the Python tests that need neither an editor nor a model
+	@printf '\nPython tests\n'
+	@$(BIN)/pytest --numprocesses 2 --quiet -m "not editor and not model"
+
+lint: setup ## ruff and mypy
+	@printf '\nLint and types\n'
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+format: setup ## let ruff lay out the Python files
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+test-node: setup-node ## the tests of the VS Code client and of the grammars
+	@for folder in $(NODE_FOLDERS); do \
+	  printf '\nTests of %s\n' "$$folder"; PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix "$$folder" test --silent; \
+	done
+
+vsix: setup setup-node ## build promptls.vsix
+	@PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix vscode-client run --silent package
+
+vscode: vsix ## open the example in VS Code, or in code-server where there is no `code`
+	@scripts/vscode.sh $(EXAMPLE)
+
+setup: ## make .venv with promptls, its test tools and the embedded model
+	@scripts/setup-python.sh
+
+setup-node:
+	@scripts/setup-node.sh $(NODE_FOLDERS)
+
+setup-editors: setup setup-node
+	@scripts/setup-debian.sh $(DEBIAN_PACKAGES)
+	@scripts/install-code-server.sh
+
+clean: ## remove what the tasks made in this checkout
+	@rm -rf .venv dist test-artefacts .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	@rm -rf $(addsuffix /node_modules,$(NODE_FOLDERS)) vscode-client/out

@@ -1,0 +1,62 @@
+# Sourced by the other scripts: where things are, and how a step of the set-up shows itself.
+# shellcheck shell=bash
+
+set -euo pipefail
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+cache="${PROMPTLS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/promptls}"
+cd "$root"
+mkdir -p "$cache/logs"
+export PATH="$root/.venv/bin:$PATH"
+
+# step TITLE TIME COMMAND…: runs the command with its output in a log, and says what it does,
+# how long it takes the first time, and how long it took; shows the end of the log when it fails.
+step() {
+  local title="$1" time="$2" log started=$SECONDS
+  shift 2
+  log="$cache/logs/$(tr -cs '[:alnum:]' '-' <<<"${title,,}").log"
+  printf '• %s (%s the first time) … ' "$title" "$time"
+  if "$@" >"$log" 2>&1 </dev/null; then
+    printf 'done in %d s\n' $((SECONDS - started))
+  else
+    printf 'failed\n\n' >&2
+    tail -n 30 "$log" >&2
+    printf '\nThe whole output is in %s\n' "$log" >&2
+    return 1
+  fi
+}
+
+# is_done STAMP FILE…: whether the stamp was made from the files as they are now.
+is_done() {
+  local stamp="$1"
+  shift
+  [[ -f "$stamp" ]] && [[ "$(<"$stamp")" == "$(cat "$@" | cksum)" ]]
+}
+
+# mark_done STAMP FILE…: remembers that the step was done with the files as they are now.
+mark_done() {
+  local stamp="$1"
+  shift
+  cat "$@" | cksum >"$stamp"
+}
+
+# as_root COMMAND…: runs the command as root, through sudo where that is needed.
+as_root() {
+  if [[ "$(id -u)" == 0 ]]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    echo "this needs root: run as root, or install sudo; the command was: $*" >&2
+    return 1
+  fi
+}
+
+# heading TEXT: a line that tells the reader what comes next.
+heading() {
+  if [[ -t 1 && -z "${NO_COLOR:-}" ]]; then
+    printf '\n\033[1m%s\033[0m\n' "$1"
+  else
+    printf '\n%s\n' "$1"
+  fi
+}
