@@ -8,7 +8,6 @@ SHELL := /bin/bash
 BIN := .venv/bin
 EXAMPLE := examples/support_triage
 NODE_FOLDERS := $(patsubst %/package.json,%,$(wildcard vscode-client/package.json grammars/package.json))
-DEBIAN_PACKAGES := chromium neovim emacs-nox
 
 .PHONY: help demo test test-quick lint format setup setup-node setup-editors test-node vsix vscode clean
 
@@ -54,8 +53,7 @@ setup-node:
 	@scripts/setup-node.sh $(NODE_FOLDERS)
 
 setup-editors: setup setup-node
-	@scripts/setup-debian.sh $(DEBIAN_PACKAGES)
-	@scripts/install-code-server.sh
+	@scripts/install-code-server.sh >/dev/null
 
 clean: ## remove what the tasks made in this checkout
 	@rm -rf .venv dist test-artefacts .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -40,18 +40,6 @@ mark_done() {
   cat "$@" | cksum >"$stamp"
 }
 
-# as_root COMMAND…: runs the command as root, through sudo where that is needed.
-as_root() {
-  if [[ "$(id -u)" == 0 ]]; then
-    "$@"
-  elif command -v sudo >/dev/null; then
-    sudo "$@"
-  else
-    echo "this needs root: run as root, or install sudo; the command was: $*" >&2
-    return 1
-  fi
-}
-
 # heading TEXT: a line that tells the reader what comes next.
 heading() {
   if [[ -t 1 && -z "${NO_COLOR:-}" ]]; then

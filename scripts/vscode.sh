@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Opens a folder in VS Code with the extension installed: in the user's own where there is a
+# `code`, else in code-server, which is VS Code in the browser. Usage: vscode.sh FOLDER
+source "$(dirname "$0")/steps.sh"
+
+folder="$root/$1"
+extension="$root/vscode-client/promptls.vsix"
+
+if command -v code >/dev/null; then
+  step "extension into your VS Code" "10 seconds" code --install-extension "$extension" --force
+  echo "Opening $1 in VS Code."
+  exec code "$folder"
+fi
+
+echo "There is no \`code\` here, so this uses code-server, VS Code in the browser."
+code_server="$(scripts/install-code-server.sh)"
+own=(--user-data-dir "$cache/vscode/user" --extensions-dir "$cache/vscode/extensions")
+step "extension into code-server" "10 seconds" "$code_server" "${own[@]}" --install-extension "$extension" --force
+
+port="${PORT:-$(.venv/bin/python -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')}"
+address="http://127.0.0.1:$port/?folder=$folder"
+echo "VS Code is at $address (Ctrl+C ends it)."
+open="$(command -v xdg-open || command -v open || true)"
+if [[ -n "$open" ]]; then
+  (
+    until curl --silent --output /dev/null "http://127.0.0.1:$port/"; do sleep 0.3; done
+    "$open" "$address"
+  ) >/dev/null 2>&1 &
+fi
+# Its log is for people who look after servers; what a user needs stands in the line above.
+exec "$code_server" "${own[@]}" --auth none --bind-addr "127.0.0.1:$port" --disable-telemetry \
+  --disable-update-check --disable-workspace-trust "$folder" >"$cache/logs/code-server.log" 2>&1
