@@ -13,7 +13,7 @@ from promptls import __version__
 from promptls.cli import main as entry
 from promptls.cli import server
 from promptls.cli.main import COMMANDS, main
-from promptls.text.failure import Failure, Place, WrongUse
+from promptls.text.failure import Failure, FilePlace, WrongUse
 
 
 def the_server_is_replaced_by(monkeypatch: pytest.MonkeyPatch, outcome: object) -> None:
@@ -87,7 +87,7 @@ def test_the_server_runs_however_an_editor_starts_it(
 def test_a_failure_is_shown_with_place_and_remedy(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place = Place(Path.cwd() / "prompts" / "a.yml.j2", line=2, column=4)
+    place = FilePlace(Path.cwd() / "prompts" / "a.yml.j2", line=2, column=4)
     the_server_is_replaced_by(monkeypatch, Failure("no such model", place, "name another"))
     assert main(["server"]) == 1
     written = f"prompts{os.sep}a.yml.j2:3:5"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from promptls.cli import terminal
-from promptls.text.failure import Place
+from promptls.text.failure import FilePlace
 
 
 class Terminal(io.StringIO):
@@ -56,7 +56,7 @@ def test_a_place_outside_the_current_folder_is_shown_whole(
     inside = tmp_path / "inside"
     inside.mkdir()
     monkeypatch.chdir(inside)
-    terminal.error("it broke", Place(tmp_path / "outside.csv"))
+    terminal.error("it broke", FilePlace(tmp_path / "outside.csv"))
     assert f"  at {tmp_path / 'outside.csv'}\n" in capsys.readouterr().err
 
 

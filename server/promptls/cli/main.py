@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from promptls import __version__
 from promptls.cli import terminal
-from promptls.text.failure import Failure, Place, WrongUse
+from promptls.text.failure import Failure, FilePlace, WrongUse
 
 if TYPE_CHECKING:
     import argparse
@@ -136,12 +136,12 @@ def _unknown_command_remedy(word: str) -> str:
     return "`promptls --help` lists the commands"
 
 
-def _explained(failure: OSError) -> tuple[str, Place | None, str | None]:
+def _explained(failure: OSError) -> tuple[str, FilePlace | None, str | None]:
     import errno
 
     reason = (failure.strerror or str(failure) or type(failure).__name__).lower()
     named = isinstance(failure.filename, str | bytes | os.PathLike)
-    place = Place(os.fsdecode(failure.filename)) if named else None
+    place = FilePlace(os.fsdecode(failure.filename)) if named else None
     remedies = {
         errno.ENOENT: "check the path",
         errno.EACCES: "change the file's permissions, or run as a user who may use it",

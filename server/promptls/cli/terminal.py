@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, Literal, TextIO, TypeAlias
 
-from promptls.text.failure import Place
+from promptls.text.failure import FilePlace
 
 Colour: TypeAlias = Literal["red", "yellow", "blue", "cyan", "green", "bold", "dim"]
 
@@ -50,7 +50,7 @@ def shown_path(path: Path | str) -> str:
         return str(path)
 
 
-def error(message: str, place: Place | None = None, remedy: str | None = None) -> None:
+def error(message: str, place: FilePlace | None = None, remedy: str | None = None) -> None:
     """Prints what is wrong, where, and what to do, on the standard error stream."""
     stream = sys.stderr
     print(f"{paint('promptls:', 'red', stream)} {paint(message, 'bold', stream)}", file=stream)

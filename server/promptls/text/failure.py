@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 
-class Place(NamedTuple):
+class FilePlace(NamedTuple):
     """A place in a file: `line` and `column` count from 0, and are None where only the file is known."""
 
     path: Path | str
@@ -30,7 +30,7 @@ class Failure(Exception):  # noqa: N818 - it reports a fact about the user's inp
     `remedy` what to do about it. None of them ever holds a secret.
     """
 
-    def __init__(self, message: str, place: Place | None = None, remedy: str | None = None) -> None:
+    def __init__(self, message: str, place: FilePlace | None = None, remedy: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.place = place
