@@ -1,0 +1,130 @@
+"""Rendered text to data, as Prompt Poet reads it: YAML 1.1 by libyaml."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import yaml
+
+from promptls.systems.prompt_poet.failure import PromptPoetError
+
+MAX_DEPTH = 500
+"""The deepest nesting that is read; libyaml's composer crashes the process at some 30,000 levels."""
+
+_LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""What ends a line in YAML 1.1, and so in libyaml's line numbers."""
+
+_BLOCK_OPENERS = re.compile(r"^[ \-?:]*", re.MULTILINE)
+"""What may open block collections at the beginning of a line."""
+
+CONTEXT_LINES = 2
+"""How many lines an excerpt shows before and behind the line in question."""
+
+
+def load(text: str) -> Any:
+    """The data that the rendered `text` holds; raises PromptPoetError of kind `yaml` with the place."""
+    _refuse_deep_nesting(text)
+    try:
+        return yaml.load(text, Loader=yaml.CSafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line, column = _marked(error)
+        what = ", ".join(words for words in (error.context, error.problem) if words)
+        raise _failure(text, error, what, line, column) from error
+    except yaml.reader.ReaderError as error:
+        raise _unreadable(text, error, f"{_code_point(error.character)} is not allowed in YAML") from error
+    except UnicodeEncodeError as error:
+        what = f"the lone surrogate U+{ord(text[error.start]):04X} is no character"
+        raise _failure(text, error, what, *_place(text, error.start)) from error
+    except (ValueError, RecursionError) as error:
+        # Values that look like a date or a number but are none: `2024-02-31`.
+        raise _failure(text, error, str(error), None, None) from error
+
+
+def line_of_item(text: str, index: int) -> int | None:
+    """The 0-based rendered line on which item `index` of the top-level list begins, if there is one."""
+    node = yaml.compose(text, Loader=yaml.CSafeLoader)
+    if isinstance(node, yaml.SequenceNode) and index < len(node.value):
+        line: int = node.value[index].start_mark.line
+        return line
+    return None
+
+
+def excerpt(text: str, line: int) -> str:
+    """The rendered lines around the 0-based `line`, numbered from 1, with a mark at it."""
+    lines = _LINE_BREAK.split(text)
+    first, last = max(0, line - CONTEXT_LINES), min(len(lines), line + CONTEXT_LINES + 1)
+    return "\n".join(
+        f"{'>' if number == line else ' '} {number + 1:>4} | {lines[number]}" for number in range(first, last)
+    )
+
+
+def _refuse_deep_nesting(text: str) -> None:
+    """Raises PromptPoetError where `text` nests deeper than MAX_DEPTH."""
+    openers = max((len(match[0]) for match in _BLOCK_OPENERS.finditer(text)), default=0)
+    # A level of nesting costs at least one such character, or a flow opener; a list may stand
+    # at its key's own indentation, so that two levels share a column.
+    if text.count("[") + text.count("{") + 2 * openers + 2 <= MAX_DEPTH:
+        return
+    depth = 0
+    try:
+        # The event parser keeps its own stack, and takes any depth.
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+                if depth > MAX_DEPTH:
+                    raise _too_deep(text, event)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+    except (yaml.YAMLError, UnicodeEncodeError):
+        # An error that the loader meets before it gets deep, and reports with its place.
+        return
+
+
+def _too_deep(text: str, event: yaml.Event) -> PromptPoetError:
+    """The failure for the collection that begins with `event`."""
+    mark = event.start_mark
+    line, column = (mark.line, mark.column) if mark else (None, None)
+    what = f"collections are nested more than {MAX_DEPTH} deep"
+    return _failure(text, RecursionError(), what, line, column)
+
+
+def _marked(error: yaml.MarkedYAMLError) -> tuple[int | None, int | None]:
+    """The 0-based line and column that `error` names."""
+    mark = error.problem_mark or error.context_mark
+    return (mark.line, mark.column) if mark else (None, None)
+
+
+def _unreadable(text: str, error: yaml.reader.ReaderError, what: str) -> PromptPoetError:
+    """The failure for a character that YAML forbids."""
+    # libyaml counts bytes of UTF-8; the start of the character is found from there.
+    offset = len(text.encode("utf-8", "surrogatepass")[: error.position].decode("utf-8", "ignore"))
+    return _failure(text, error, what, *_place(text, offset))
+
+
+def _code_point(character: int | str | bytes) -> str:
+    """The name of a forbidden character for people."""
+    number = character if isinstance(character, int) else ord(character)
+    return f"the control character U+{number:04X}"
+
+
+def _place(text: str, offset: int) -> tuple[int, int]:
+    """The 0-based line and column of `offset`."""
+    line, start = 0, 0
+    for match in _LINE_BREAK.finditer(text, 0, offset):
+        line, start = line + 1, match.end()
+    return line, offset - start
+
+
+def _failure(text: str, error: Exception, what: str, line: int | None, column: int | None) -> PromptPoetError:
+    """The failure at a place of the rendered text."""
+    place = f" at line {line + 1} of it" if line is not None else ""
+    return PromptPoetError(
+        "yaml",
+        f"The rendered text is not valid YAML{place}: {what}. If a value brings line breaks, quotes or "
+        "`: ` into the text, put it in a `|` block and through `escape_special_characters(…)`.",
+        cause=type(error).__name__,
+        rendered_line=line,
+        rendered_column=column,
+        excerpt=None if line is None else excerpt(text, line),
+    )

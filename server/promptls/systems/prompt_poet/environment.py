@@ -1,0 +1,92 @@
+"""The Jinja environment that templates run in: stock Jinja, with or without its sandbox."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from jinja2 import BaseLoader, BytecodeCache, Environment, TemplateNotFound
+from jinja2.bccache import Bucket
+from jinja2.loaders import split_template_path
+from jinja2.sandbox import SandboxedEnvironment
+
+KEPT_TEMPLATES = 128
+"""How many compiled templates a cache of them holds."""
+
+
+class FolderLoader(BaseLoader):
+    """Templates by name from one folder, unsaved texts first.
+
+    As in Prompt Poet, every name is looked up from the folder of the entry template, whichever file
+    includes it; `..` is refused; a leading `/` and `./` are ignored.
+    """
+
+    def __init__(self, folder: str | Path, unsaved: Mapping[str, str]) -> None:
+        """Look in `folder`; `unsaved` maps absolute paths to the texts that count for them."""
+        self.folder = Path(os.path.normpath(Path(folder).absolute()))
+        self.loaded: set[str] = set()
+        """The absolute paths of the files that were asked for and found so far."""
+        self._unsaved = {_key(path): text for path, text in unsaved.items()}
+
+    def path_of(self, name: str) -> Path:
+        """The absolute path that `name` stands for; raises TemplateNotFound for names with `..`."""
+        return self.folder.joinpath(*split_template_path(name))
+
+    def get_source(self, environment: Environment, template: str) -> tuple[str, str, Callable[[], bool]]:
+        """The text and path of the template named `template`, as Jinja asks for them.
+
+        Raises TemplateNotFound, or UnicodeDecodeError where a file is not UTF-8.
+        """
+        del environment
+        path = self.path_of(template)
+        text = self._unsaved.get(_key(path))
+        if text is None:
+            if not path.is_file():
+                raise TemplateNotFound(template)
+            text = path.read_text(encoding="utf-8")
+        self.loaded.add(str(path))
+        return text, str(path), lambda: True
+
+
+def _key(path: str | Path) -> str:
+    """One spelling for every spelling of an absolute path."""
+    return os.path.normcase(os.path.normpath(Path(path).absolute()))
+
+
+class CompiledTemplates(BytecodeCache):
+    """Compiled templates by path and text, in memory: a template that did not change compiles once."""
+
+    def __init__(self) -> None:
+        """Begin empty."""
+        self._code: OrderedDict[str, tuple[str, object]] = OrderedDict()
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Fill `bucket` with the code of the same text, if it was compiled before."""
+        known = self._code.get(bucket.key)
+        if known is not None and known[0] == bucket.checksum:
+            self._code.move_to_end(bucket.key)
+            bucket.code = known[1]  # type: ignore[assignment] # Jinja declares code objects as None here
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep the code of `bucket`, and forget the longest unused one over the limit."""
+        self._code[bucket.key] = (bucket.checksum, bucket.code)
+        while len(self._code) > KEPT_TEMPLATES:
+            self._code.popitem(last=False)
+
+
+def make_environment(
+    loader: BaseLoader, *, sandboxed: bool = True, compiled: CompiledTemplates | None = None
+) -> Environment:
+    """Stock Jinja as Prompt Poet uses it: no extensions, no trimming, no escaping, silent undefined.
+
+    In the sandbox, attributes that lead out of a template are refused. Jinja's sandbox also bounds
+    `range`, which stock Jinja does not: whoever runs the template bounds its time and memory instead.
+    A cache of compiled templates must not be shared between sandboxed and other environments.
+    """
+    if not sandboxed:
+        return Environment(loader=loader, bytecode_cache=compiled)  # noqa: S701 - prompts are no HTML
+    environment = SandboxedEnvironment(loader=loader, bytecode_cache=compiled)
+    environment.globals["range"] = range
+    return environment

@@ -1,0 +1,115 @@
+"""Jinja's errors as failures with a place and a remedy."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import traceback
+from collections.abc import Iterable
+
+from jinja2 import Environment, TemplateNotFound, TemplatesNotFound, TemplateSyntaxError, UndefinedError
+from jinja2.exceptions import SecurityError, TemplateRuntimeError
+
+from promptls.systems.prompt_poet.environment import FolderLoader
+from promptls.systems.prompt_poet.failure import PromptPoetError
+
+_UNKNOWN_NAME = re.compile(r"No (filter|test) named '([^']*)'")
+
+
+def load_failure(
+    error: Exception, environment: Environment, loader: FolderLoader, name: str
+) -> PromptPoetError:
+    """The failure for an `error` that loading or compiling the entry template `name` ended with."""
+    path = str(loader.path_of(name) if name else loader.folder)
+    cause = type(error).__name__
+    if isinstance(error, TemplateSyntaxError):
+        return _syntax_failure(error, environment, path)
+    if isinstance(error, TemplateNotFound):
+        return PromptPoetError(
+            "load", f"There is no template {path}: check the path.", cause=cause, path=path
+        )
+    if isinstance(error, RecursionError):
+        message = "The template nests brackets too deep for Jinja: split the expression with `{% set %}`."
+    elif isinstance(error, UnicodeDecodeError):
+        message = f"The template is not UTF-8 (byte {error.start}): save it as UTF-8."
+    else:
+        message = f"The template cannot be read: {error}."
+    return PromptPoetError("load", message, cause=cause, path=path)
+
+
+def render_failure(error: Exception, environment: Environment, loader: FolderLoader) -> PromptPoetError:
+    """The failure for an `error` that rendering ended with, at the template line that was being run."""
+    path, line = _place(error, loader.loaded)
+    cause = type(error).__name__
+    if isinstance(error, TemplateSyntaxError):
+        # In an included file, met when the include statement ran.
+        failure = _syntax_failure(error, environment, error.filename or path)
+        failure.kind = "render"
+        return failure
+    if isinstance(error, SecurityError):
+        message = f"The template reaches for what its sandbox forbids: {error}"
+        return PromptPoetError("sandbox", message, cause=cause, path=path, line=line)
+    return PromptPoetError("render", _words(error, environment, loader), cause=cause, path=path, line=line)
+
+
+def _words(error: Exception, environment: Environment, loader: FolderLoader) -> str:
+    """What is wrong, and what to do."""
+    if isinstance(error, TemplateNotFound):
+        return _not_found(error, loader)
+    if isinstance(error, UndefinedError):
+        return f"{error}. Pass it in the template data, or guard it with `{{% if … %}}` or `| default(…)`."
+    if isinstance(error, RecursionError):
+        return "The template never comes to an end: a file includes itself, or a macro calls itself."
+    if isinstance(error, TemplateRuntimeError) and (hint := _nearest(str(error), environment)):
+        return f"{error} {hint}"
+    if isinstance(error, UnicodeDecodeError):
+        return f"An included file is not UTF-8 (byte {error.start}): save it as UTF-8."
+    if "'builtin_function_or_method' object" in str(error):
+        return (
+            f"{error}. In Jinja `mapping.items`, `.keys`, `.values`, … are methods, also where the data "
+            'have a key of that name: write `mapping["items"]`.'
+        )
+    if "no loader" in str(error):
+        return f"{error}. Save the template to a file, so that its includes can be found."
+    return f"{type(error).__name__}: {error}"
+
+
+def _not_found(error: TemplateNotFound, loader: FolderLoader) -> str:
+    """The message for an include or import whose file is not there."""
+    names: Iterable[object] = error.templates if isinstance(error, TemplatesNotFound) else (error.name,)
+    shown = " or ".join(f"`{name}`" for name in names)
+    if any(".." in str(name).split("/") for name in names):
+        return f"{shown} leads out of the template's folder: Jinja refuses `..` in names."
+    return (
+        f"There is no file {shown} in {loader.folder}. Names are looked up from the folder of the template "
+        "that is rendered, also those in included files."
+    )
+
+
+def _syntax_failure(
+    error: TemplateSyntaxError, environment: Environment, path: str | None
+) -> PromptPoetError:
+    """The failure for a text that Jinja cannot compile."""
+    message = error.message or "The template is not valid Jinja."
+    if hint := _nearest(message, environment):
+        message = f"{message} {hint}"
+    return PromptPoetError("load", message, cause=type(error).__name__, path=path, line=error.lineno - 1)
+
+
+def _nearest(message: str, environment: Environment) -> str:
+    """The hint for an unknown filter or test, or an empty text."""
+    found = _UNKNOWN_NAME.search(message)
+    if not found:
+        return ""
+    known = environment.filters if found[1] == "filter" else environment.tests
+    near = difflib.get_close_matches(found[2], list(known), n=1)
+    return f"Did you mean `{near[0]}`?" if near else f"Prompt Poet has Jinja's own {found[1]}s only."
+
+
+def _place(error: BaseException, files: set[str]) -> tuple[str | None, int | None]:
+    """The file and 0-based line of the innermost template frame of `error`, where there is one."""
+    place: tuple[str | None, int | None] = (None, None)
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename in files:
+            place = (frame.f_code.co_filename, line - 1)
+    return place

@@ -1,0 +1,150 @@
+"""A template and data to a prompt: Jinja, then YAML, then parts. Source: Prompt Poet 0.0.52."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, Template
+
+from promptls.systems.prompt_poet import document
+from promptls.systems.prompt_poet.cleanup import DEFAULT_MARKERS, Markers, escape
+from promptls.systems.prompt_poet.environment import CompiledTemplates, FolderLoader, make_environment
+from promptls.systems.prompt_poet.failure import PromptPoetError
+from promptls.systems.prompt_poet.jinja_failures import load_failure, render_failure
+from promptls.systems.prompt_poet.parts import ItemError, PromptPart, build_parts
+from promptls.systems.prompt_poet.truncation import NO_LIMIT
+from promptls.systems.prompt_poet.vocabulary import RESERVED_INPUTS
+
+
+@dataclass(frozen=True, slots=True)
+class RenderOptions:
+    """What a caller of Prompt Poet may choose beside the data, with its defaults."""
+
+    token_limit: int = NO_LIMIT
+    """What the template sees as `token_limit`."""
+    markers: Markers = DEFAULT_MARKERS
+    allow_token_overrides: bool = False
+    sandboxed: bool = True
+
+
+DEFAULT_OPTIONS = RenderOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A rendered template: the text that Jinja made, and the parts that YAML found in it."""
+
+    text: str
+    parts: tuple[PromptPart, ...]
+    files: frozenset[str] = field(default_factory=frozenset)
+    """The absolute paths of every template file that took part."""
+
+
+def render(
+    path: str,
+    data: Mapping[str, Any],
+    *,
+    unsaved: Mapping[str, str] | None = None,
+    options: RenderOptions = DEFAULT_OPTIONS,
+    compiled: CompiledTemplates | None = None,
+) -> Prompt:
+    """The prompt that the template at `path` makes of `data`.
+
+    `unsaved` maps absolute paths to texts that count instead of the files'. Raises PromptPoetError
+    at the first stage that fails.
+    """
+    loader = FolderLoader(Path(path).parent, unsaved or {})
+    environment = make_environment(loader, sandboxed=options.sandboxed, compiled=compiled)
+    template = _load(environment, loader, Path(path).name)
+    values = template_data(data, options)
+    text = _render_text(environment, loader, template, values)
+    return Prompt(text, parse_parts(text, values, options), frozenset(loader.loaded))
+
+
+def render_text(
+    path: str,
+    data: Mapping[str, Any],
+    *,
+    unsaved: Mapping[str, str] | None = None,
+    options: RenderOptions = DEFAULT_OPTIONS,
+    compiled: CompiledTemplates | None = None,
+) -> str:
+    """The text that Jinja makes, before YAML; raises PromptPoetError as `render` does."""
+    loader = FolderLoader(Path(path).parent, unsaved or {})
+    environment = make_environment(loader, sandboxed=options.sandboxed, compiled=compiled)
+    template = _load(environment, loader, Path(path).name)
+    return _render_text(environment, loader, template, template_data(data, options))
+
+
+def template_data(data: Mapping[str, Any], options: RenderOptions = DEFAULT_OPTIONS) -> dict[str, Any]:
+    """A deep copy of `data` with the names that Prompt Poet adds.
+
+    Raises PromptPoetError of kind `data` for reserved names, names that are no text, and values
+    that cannot be copied.
+    """
+    try:
+        values = copy.deepcopy(dict(data))
+    except Exception as error:
+        raise PromptPoetError(
+            "data",
+            f"The template data cannot be copied, as Prompt Poet does before it renders: {error}. "
+            "Pass plain values and functions.",
+            cause=type(error).__name__,
+        ) from error
+    for name in values:
+        if not isinstance(name, str):
+            raise PromptPoetError(
+                "data", f"The template data has the key {name!r}, which is no name.", cause="TypeError"
+            )
+        if name in RESERVED_INPUTS:
+            raise PromptPoetError(
+                "data", f"`{name}` is a name that Prompt Poet sets itself: rename this input."
+            )
+    values["token_limit"] = options.token_limit
+    values["escape_special_characters"] = partial(escape, markers=options.markers)
+    return values
+
+
+def parse_parts(
+    text: str, values: Mapping[str, Any], options: RenderOptions = DEFAULT_OPTIONS
+) -> tuple[PromptPart, ...]:
+    """The parts in the rendered `text`; raises PromptPoetError of kind `yaml` or `parts`."""
+    loaded = document.load(text)
+    try:
+        return build_parts(
+            loaded, values, markers=options.markers, allow_token_overrides=options.allow_token_overrides
+        )
+    except ItemError as error:
+        failure = error.failure
+        line = document.line_of_item(text, error.index)
+        if line is not None:
+            failure.rendered_line = line
+            failure.excerpt = document.excerpt(text, line)
+        raise failure from error
+
+
+def _load(environment: Environment, loader: FolderLoader, name: str) -> Template:
+    """The compiled entry template; raises PromptPoetError of kind `load`."""
+    try:
+        return environment.get_template(name)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise load_failure(error, environment, loader, name) from error
+
+
+def _render_text(
+    environment: Environment, loader: FolderLoader, template: Template, values: Mapping[str, Any]
+) -> str:
+    """The rendered text; raises PromptPoetError of kind `render` or `sandbox`."""
+    try:
+        return template.render(values)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise render_failure(error, environment, loader) from error
