@@ -9,7 +9,7 @@ BIN := .venv/bin
 EXAMPLE := examples/support_triage
 NODE_FOLDERS := $(patsubst %/package.json,%,$(wildcard vscode-client/package.json grammars/package.json))
 
-.PHONY: help demo test test-quick lint format setup setup-node setup-editors test-node vsix vscode clean
+.PHONY: help demo test test-quick lint format setup setup-editors test-node vsix vscode clean
 
 help: ## list the tasks
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -35,25 +35,21 @@ format: setup ## let ruff lay out the Python files
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-test-node: setup-node ## the tests of the VS Code client and of the grammars
-	@for folder in $(NODE_FOLDERS); do \
-	  printf '\nTests of %s\n' "$$folder"; PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix "$$folder" test --silent; \
-	done
+test-node: setup ## the tests of the VS Code client and of the grammars
+	@scripts/test-node.sh $(NODE_FOLDERS)
 
-vsix: setup setup-node ## build promptls.vsix
-	@PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix vscode-client run --silent package
+vsix: setup ## build vscode-client/promptls.vsix
+	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/build-extension.sh
 
-vscode: vsix ## open the example in VS Code, or in code-server where there is no `code`
+vscode: setup ## open the example in VS Code, or in code-server where there is no `code`
 	@scripts/vscode.sh $(EXAMPLE)
 
 setup: ## make .venv with promptls, its test tools and the embedded model
 	@scripts/setup-python.sh
 
-setup-node:
-	@scripts/setup-node.sh $(NODE_FOLDERS)
-
-setup-editors: setup setup-node
+setup-editors: setup
 	@scripts/install-code-server.sh >/dev/null
+	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/build-extension.sh >/dev/null
 
 clean: ## remove what the tasks made in this checkout
 	@rm -rf .venv dist test-artefacts .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -4,7 +4,7 @@
 source "$(dirname "$0")/steps.sh"
 
 folder="$root/$1"
-extension="$root/vscode-client/promptls.vsix"
+extension="$(scripts/build-extension.sh)"
 
 if command -v code >/dev/null; then
   step "extension into your VS Code" "10 seconds" code --install-extension "$extension" --force
@@ -27,6 +27,9 @@ if [[ -n "$open" ]]; then
     "$open" "$address"
   ) >/dev/null 2>&1 &
 fi
-# Its log is for people who look after servers; what a user needs stands in the line above.
-exec "$code_server" "${own[@]}" --auth none --bind-addr "127.0.0.1:$port" --disable-telemetry \
-  --disable-update-check --disable-workspace-trust "$folder" >"$cache/logs/code-server.log" 2>&1
+log="$cache/logs/code-server.log"
+"$code_server" "${own[@]}" --auth none --bind-addr "127.0.0.1:$port" --disable-telemetry \
+  --disable-update-check --disable-workspace-trust "$folder" >"$log" 2>&1 || {
+  tail -n 20 "$log" >&2
+  exit 1
+}
