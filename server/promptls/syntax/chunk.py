@@ -1,0 +1,61 @@
+"""A file cut into chunks, so that an edit costs what it changes.
+
+A chunk reaches from one list item in the first column (`- …`) to the next, or over the
+whole text where the YAML under the Jinja is no list. Chunks are immutable, know nothing
+of where they stand, and keep what is derived from them: of an edited file all chunks but
+the edited ones are the same objects as before, with everything already known of them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Final
+
+from promptls.syntax.jinja.scan import Tag, scan
+from promptls.text.lines import line_starts
+
+_CONTENT: Final = re.compile(r"^[ \t]*(?!---(?:\s|$)|#|%)\S", re.MULTILINE)
+
+
+class Chunk:
+    """A piece of a text with its Jinja tags; spans inside it count from its start.
+
+    `reach` is how many characters behind its end could change its tags: none, unless a tag
+    in it is not closed. `kept` holds what other rooms derive from the chunk, under a key of
+    theirs.
+    """
+
+    __slots__ = ("__dict__", "kept", "line_starts", "reach", "tags", "text")
+
+    def __init__(self, text: str, tags: tuple[Tag, ...], *, reach: int) -> None:
+        self.text: Final = text
+        self.tags: Final = tags
+        self.reach: Final = reach
+        self.line_starts: Final = line_starts(text)
+        self.kept: Final[dict[object, object]] = {}
+
+    @property
+    def line_ends(self) -> int:
+        """How many line ends the chunk holds."""
+        return len(self.line_starts) - 1
+
+    @cached_property
+    def has_content(self) -> bool:
+        """Whether anything but tags, comments and blank lines stands in the chunk."""
+        text = self.text
+        for tag in reversed(self.tags):
+            text = text[: tag.span.start] + " " + text[tag.span.end :]
+        return bool(_CONTENT.search(text))
+
+
+def cut(text: str, *, at_items: bool) -> list[Chunk]:
+    """The chunks of `text`, in order; at least one, and together the whole text."""
+    chunks = []
+    start = 0
+    while True:
+        found = scan(text, start, stop_at_items=at_items)
+        chunks.append(Chunk(text[start : found.end], found.tags, reach=max(0, found.seen - found.end)))
+        start = found.end
+        if start >= len(text):
+            return chunks

@@ -1,0 +1,139 @@
+"""Which tag closes which, within chunks and across them.
+
+A chunk's own pairs are matched once and kept; only tags whose partner is in another chunk
+take part in the pass over the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.statements import MIDDLES
+from promptls.syntax.problem import Related, SyntaxProblem
+from promptls.syntax.source import Source
+from promptls.text.span import Span
+
+_CLOSERS: Final = {
+    f"end{keyword}": keyword
+    for keyword in ("for", "if", "macro", "call", "filter", "set", "with", "autoescape", "block")
+}
+
+
+class BlockTag(NamedTuple):
+    """A tag that opens, divides or closes a block; `index` is its place among the chunk's tags."""
+
+    action: str
+    keyword: str
+    span: Span
+    index: int
+
+
+class Pair(NamedTuple):
+    """A block inside one chunk, by the indexes of its tags."""
+
+    keyword: str
+    opening: int
+    middles: tuple[int, ...]
+    closing: int
+
+
+class ChunkBlocks(NamedTuple):
+    """The blocks inside a chunk, and the tags whose partner is elsewhere, in order."""
+
+    pairs: tuple[Pair, ...]
+    loose: tuple[BlockTag, ...]
+
+
+def block_tags(chunk: Chunk) -> Iterator[BlockTag]:
+    """The tags of the chunk that open, divide or close a block."""
+    for index, tag in enumerate(chunk.tags):
+        if tag.kind != "statement":
+            continue
+        statement = tag_tree(tag).statement
+        keyword = statement.keyword
+        span = statement.keyword_span.shifted(tag.span.start)
+        if statement.opens_block:
+            yield BlockTag("open", keyword, span, index)
+        elif keyword in MIDDLES:
+            yield BlockTag("middle", keyword, span, index)
+        elif keyword in _CLOSERS:
+            yield BlockTag("close", _CLOSERS[keyword], span, index)
+
+
+def chunk_blocks(chunk: Chunk) -> ChunkBlocks:
+    """The chunk's own blocks, and what it leaves open or closes of others."""
+    known = chunk.kept.get(chunk_blocks)
+    if known is None:
+        known = chunk.kept[chunk_blocks] = _match(chunk)
+    return known  # type: ignore[return-value]
+
+
+def _match(chunk: Chunk) -> ChunkBlocks:
+    pairs: list[Pair] = []
+    loose: list[BlockTag] = []
+    stack: list[tuple[BlockTag, list[BlockTag]]] = []
+    for tag in block_tags(chunk):
+        if tag.action == "open":
+            stack.append((tag, []))
+        elif tag.action == "middle" and stack and stack[-1][0].keyword in MIDDLES[tag.keyword]:
+            stack[-1][1].append(tag)
+        elif tag.action == "close" and stack and stack[-1][0].keyword == tag.keyword:
+            opening, middles = stack.pop()
+            pairs.append(
+                Pair(tag.keyword, opening.index, tuple(middle.index for middle in middles), tag.index)
+            )
+        else:
+            for opening, middles in stack:
+                loose += [opening, *middles]
+            stack.clear()
+            loose.append(tag)
+    for opening, middles in stack:
+        loose += [opening, *middles]
+    loose.sort(key=lambda tag: tag.index)
+    return ChunkBlocks(tuple(sorted(pairs, key=lambda pair: pair.opening)), tuple(loose))
+
+
+def block_problems(source: Source) -> list[SyntaxProblem]:
+    """The blocks of the file that are never closed, closed by the wrong tag, or never opened."""
+    problems: list[SyntaxProblem] = []
+    stack: list[BlockTag] = []
+    for start, chunk in zip(source.starts, source.chunks, strict=False):
+        for tag in chunk_blocks(chunk).loose:
+            placed = tag._replace(span=tag.span.shifted(start))
+            if tag.action == "open":
+                stack.append(placed)
+            elif tag.action == "middle":
+                if not stack or stack[-1].keyword not in MIDDLES[tag.keyword]:
+                    problems.append(_stray_middle(placed, stack))
+            else:
+                problems += _close(placed, stack)
+    problems += [_never_closed(opening) for opening in stack]
+    return problems
+
+
+def _close(closing: BlockTag, stack: list[BlockTag]) -> Iterator[SyntaxProblem]:
+    if all(opening.keyword != closing.keyword for opening in stack):
+        message = f"`end{closing.keyword}` closes nothing: no `{closing.keyword}` is open here"
+        yield SyntaxProblem("jinja", closing.span, message)
+        return
+    while (opening := stack.pop()).keyword != closing.keyword:
+        message = f"`{opening.keyword}` is not closed: expected `end{opening.keyword}` before `end{closing.keyword}`"
+        related = Related(closing.span, f"expected `end{opening.keyword}` before this")
+        yield SyntaxProblem("jinja", opening.span, message, (related,))
+
+
+def _stray_middle(middle: BlockTag, stack: list[BlockTag]) -> SyntaxProblem:
+    owners = " or ".join(f"`{keyword}`" for keyword in MIDDLES[middle.keyword])
+    if not stack:
+        return SyntaxProblem("jinja", middle.span, f"`{middle.keyword}` without an open {owners}")
+    inner = stack[-1]
+    message = f"`{middle.keyword}` in a `{inner.keyword}` block: expected `end{inner.keyword}` first"
+    return SyntaxProblem("jinja", middle.span, message, (Related(inner.span, "opened here"),))
+
+
+def _never_closed(opening: BlockTag) -> SyntaxProblem:
+    message = f"`{opening.keyword}` is never closed: expected `end{opening.keyword}`"
+    return SyntaxProblem("jinja", opening.span, message)

@@ -1,0 +1,432 @@
+"""Expressions inside a Jinja tag, parsed with spans and without ever failing.
+
+The grammar is that of jinja2 3.1's parser. Where an expression is expected and none
+stands, a `Missing` node and a problem are left, and parsing goes on.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Collection,
+    Conditional,
+    Constant,
+    Expression,
+    Filter,
+    Item,
+    Keyword,
+    Missing,
+    Name,
+    Operation,
+    Problem,
+    Slice,
+    Test,
+)
+from promptls.syntax.jinja.tokens import Token
+from promptls.text.span import Span
+
+_CONSTANTS: Final = {"true": True, "True": True, "false": False, "False": False, "none": None, "None": None}
+_COMPARISONS: Final = {"==", "!=", "<", "<=", ">", ">="}
+_BINARY_LEVELS: Final = ({"+", "-"}, {"~"}, {"*", "/", "//", "%"})
+_CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
+MAX_DEPTH: Final = 60
+"""How deep expressions may nest; jinja2's own parser gives up at fifty to ninety levels."""
+
+
+class ExpressionParser:
+    """A position in the tokens of one tag, and the problems found so far.
+
+    The position only ever moves forward, so that every loop ends.
+    """
+
+    def __init__(self, tokens: list[Token]) -> None:
+        self.tokens = tokens
+        self.position = 0
+        self.problems: list[Problem] = []
+        self._depth = 0
+
+    # -- the position ---------------------------------------------------------
+
+    @property
+    def token(self) -> Token:
+        """The token at the position."""
+        return self.tokens[self.position]
+
+    @property
+    def previous_end(self) -> int:
+        """The offset behind the token before the position."""
+        return self.tokens[self.position - 1].end if self.position else self.token.start
+
+    def advance(self) -> Token:
+        """Move behind the token at the position, and return it; the end token stays."""
+        token = self.token
+        if token.kind != "end":
+            self.position += 1
+        return token
+
+    def at_operator(self, *texts: str) -> bool:
+        """Whether one of these operators stands at the position."""
+        return self.token.kind == "operator" and self.token.text in texts
+
+    def at_name(self, *texts: str) -> bool:
+        """Whether one of these words stands at the position; any name where none are given."""
+        return self.token.kind == "name" and (not texts or self.token.text in texts)
+
+    def skip_operator(self, text: str) -> bool:
+        """Move behind the operator `text` when it stands at the position; whether it did."""
+        if self.at_operator(text):
+            self.position += 1
+            return True
+        return False
+
+    def skip_name(self, *texts: str) -> bool:
+        """Move behind one of these words when it stands at the position; whether it did."""
+        if self.at_name(*texts):
+            self.position += 1
+            return True
+        return False
+
+    def problem(self, span: Span, message: str, expected: str = "") -> None:
+        """Note what is wrong; of two problems at one place the first is kept."""
+        if not any(known.span.start == span.start for known in self.problems):
+            self.problems.append(Problem(span, message, expected))
+
+    def expect(self, text: str, opened: Token | None = None) -> None:
+        """Move behind the operator `text`, or note that it is missing."""
+        if self.skip_operator(text):
+            return
+        found = f"`{self.token.text}`" if self.token.kind != "end" else "the end of the tag"
+        span = Span(self.token.start, max(self.token.end, self.token.start))
+        behind = f" to close `{opened.text}`" if opened else ""
+        self.problem(span, f"expected `{text}`{behind}, found {found}", text)
+
+    def missing(self, expected: str) -> Missing:
+        """A node for an expression that is not there, with its problem."""
+        span = Span(self.previous_end, max(self.token.start, self.previous_end))
+        found = f", found `{self.token.text}`" if self.token.kind != "end" else ""
+        self.problem(Span(self.token.start, self.token.end), f"expected {expected}{found}", expected)
+        return Missing(span)
+
+    # -- expressions, loosest binding first -----------------------------------
+
+    def expression(self, *, conditional: bool = True) -> Expression:
+        """The expression at the position."""
+        if self._depth >= MAX_DEPTH:
+            span = Span(self.token.start, self.token.end)
+            self.problem(span, f"nested more than {MAX_DEPTH} levels deep", "a shallower expression")
+            self.position = len(self.tokens) - 1
+            return Missing(span)
+        self._depth += 1
+        try:
+            return self._conditional() if conditional else self._or()
+        finally:
+            self._depth -= 1
+
+    def tuple_or_expression(
+        self, *, conditional: bool = True, stops: tuple[str, ...] = (), empty: bool = False
+    ) -> Expression:
+        """One expression, or several between commas as a tuple; `stops` are words that end it."""
+        start = self.token.start
+        if empty and self._at_tuple_end(stops):
+            return Collection(Span(start, start), "tuple", ())
+        first = self.expression(conditional=conditional)
+        if not self.at_operator(","):
+            return first
+        items = [first]
+        while self.skip_operator(","):
+            if self._at_tuple_end(stops):
+                break
+            items.append(self.expression(conditional=conditional))
+        return Collection(Span(start, self.previous_end), "tuple", tuple(items))
+
+    def _at_tuple_end(self, stops: tuple[str, ...]) -> bool:
+        return (
+            self.token.kind == "end" or self.at_operator(")", "=") or (bool(stops) and self.at_name(*stops))
+        )
+
+    def _conditional(self) -> Expression:
+        start = self.token.start
+        node = self._or()
+        while self.skip_name("if"):
+            test = self._or()
+            otherwise = self.expression() if self.skip_name("else") else None
+            node = Conditional(Span(start, self.previous_end), node, test, otherwise)
+        return node
+
+    def _or(self) -> Expression:
+        return self._words("or", self._and)
+
+    def _and(self) -> Expression:
+        return self._words("and", self._not)
+
+    def _words(self, word: str, operand) -> Expression:  # type: ignore[no-untyped-def]
+        start = self.token.start
+        operands = [operand()]
+        while self.skip_name(word):
+            operands.append(operand())
+        if len(operands) == 1:
+            return operands[0]
+        return Operation(Span(start, self.previous_end), (word,) * (len(operands) - 1), tuple(operands))
+
+    def _not(self) -> Expression:
+        start, count = self.token.start, 0
+        while self.skip_name("not"):
+            count += 1
+        node = self._comparison()
+        if not count:
+            return node
+        return Operation(Span(start, self.previous_end), ("not",) * count, (node,))
+
+    def _comparison(self) -> Expression:
+        start = self.token.start
+        operands = [self._binary(0)]
+        operators: list[str] = []
+        while True:
+            if self.at_operator(*_COMPARISONS):
+                operators.append(self.advance().text)
+            elif self.skip_name("in"):
+                operators.append("in")
+            elif self.at_name("not") and self._next_is("in"):
+                self.position += 2
+                operators.append("not in")
+            else:
+                break
+            operands.append(self._binary(0))
+        if not operators:
+            return operands[0]
+        return Operation(Span(start, self.previous_end), tuple(operators), tuple(operands))
+
+    def _next_is(self, word: str) -> bool:
+        following = self.tokens[min(self.position + 1, len(self.tokens) - 1)]
+        return following.kind == "name" and following.text == word
+
+    def _binary(self, level: int) -> Expression:
+        if level == len(_BINARY_LEVELS):
+            return self._power()
+        start = self.token.start
+        node = self._binary(level + 1)
+        while self.at_operator(*_BINARY_LEVELS[level]):
+            operator = self.advance().text
+            right = self._binary(level + 1)
+            node = Operation(Span(start, self.previous_end), (operator,), (node, right))
+        return node
+
+    def _power(self) -> Expression:
+        start = self.token.start
+        node = self._unary()
+        while self.skip_operator("**"):
+            right = self._unary()
+            node = Operation(Span(start, self.previous_end), ("**",), (node, right))
+        return node
+
+    def _unary(self, *, filters: bool = True) -> Expression:
+        start = self.token.start
+        node: Expression
+        if self.at_operator("-", "+"):
+            signs = []
+            while self.at_operator("-", "+"):
+                signs.append(self.advance().text)
+            operand = self._postfix(self.primary())
+            node = Operation(Span(start, self.previous_end), tuple(signs), (operand,))
+        else:
+            node = self.primary()
+        node = self._postfix(node)
+        return self.filters(node) if filters else node
+
+    # -- the tightest binding -------------------------------------------------
+
+    def primary(self) -> Expression:
+        """A name, a constant, or something between brackets."""
+        token = self.token
+        span = Span(token.start, token.end)
+        if token.kind == "name":
+            self.position += 1
+            if token.text in _CONSTANTS:
+                return Constant(span, _CONSTANTS[token.text])
+            return Name(span, token.text)
+        if token.kind == "string":
+            return self._string()
+        if token.kind in {"integer", "float"}:
+            self.position += 1
+            return Constant(span, _number(token))
+        if token.kind == "operator" and token.text in _CLOSING:
+            return self._bracketed()
+        if token.kind == "unknown":
+            self.position += 1
+            opened = token.text in "'\""
+            message = "a string that is not closed" if opened else f"`{token.text}` means nothing in Jinja"
+            self.problem(span, message, token.text if opened else "an expression")
+            if opened:
+                self.position = len(self.tokens) - 1
+            return Missing(span)
+        return self.missing("an expression")
+
+    def _string(self) -> Constant:
+        start = self.token.start
+        parts = []
+        while self.token.kind == "string":
+            parts.append(_string_value(self.advance().text))
+        return Constant(Span(start, self.previous_end), "".join(parts))
+
+    def _bracketed(self) -> Expression:
+        opened = self.advance()
+        if opened.text == "(":
+            node = self.tuple_or_expression(empty=True)
+            self.expect(")", opened)
+            return node
+        items: list[Expression] = []
+        closing = _CLOSING[opened.text]
+        while not self.at_operator(closing) and self.token.kind != "end":
+            if self.at_operator(")", "]", "}"):
+                break
+            items.append(self.expression())
+            if opened.text == "{":
+                self.expect(":")
+                items.append(self.expression())
+            if not self.skip_operator(","):
+                break
+        self.expect(closing, opened)
+        kind = "list" if opened.text == "[" else "dict"
+        return Collection(Span(opened.start, self.previous_end), kind, tuple(items))
+
+    def _postfix(self, node: Expression) -> Expression:
+        start = node.span.start
+        while True:
+            if self.at_operator("."):
+                self.position += 1
+                if self.token.kind in {"name", "integer"}:
+                    part = self.advance()
+                    name_span = Span(part.start, part.end)
+                    node = Attribute(Span(start, part.end), node, part.text, name_span)
+                else:
+                    at = self.previous_end
+                    self.problem(Span(at - 1, at), "expected an attribute's name behind `.`", "a name")
+                    node = Attribute(Span(start, at), node, "", Span(at, at))
+            elif self.at_operator("["):
+                node = self._subscript(node)
+            elif self.at_operator("("):
+                node = Call(Span(start, start), node, self.arguments())
+                node = Call(Span(start, self.previous_end), node.function, node.arguments)
+            else:
+                return node
+
+    def _subscript(self, node: Expression) -> Expression:
+        opened = self.advance()
+        keys = [self._subscribed()]
+        while self.skip_operator(","):
+            if self.at_operator("]"):
+                break
+            keys.append(self._subscribed())
+        self.expect("]", opened)
+        inner = Span(keys[0].span.start, keys[-1].span.end)
+        key = keys[0] if len(keys) == 1 else Collection(inner, "tuple", tuple(keys))
+        return Item(Span(node.span.start, self.previous_end), node, key)
+
+    def _subscribed(self) -> Expression:
+        start = self.token.start
+        bounds: list[Expression] = []
+        if not self.at_operator(":"):
+            first = self.expression()
+            if not self.at_operator(":"):
+                return first
+            bounds.append(first)
+        while self.skip_operator(":"):
+            if not self.at_operator("]", ",", ":"):
+                bounds.append(self.expression())
+        return Slice(Span(start, self.previous_end), tuple(bounds))
+
+    def arguments(self) -> tuple[Expression, ...]:
+        """The arguments of a call, filter or test, from its parenthesis to the closing one."""
+        opened = self.advance()
+        found: list[Expression] = []
+        while not self.at_operator(")") and self.token.kind != "end":
+            start = self.token.start
+            if self.at_operator("*", "**"):
+                star = self.advance().text
+                value = self.expression()
+                found.append(Keyword(Span(start, self.previous_end), star, value))
+            elif self.token.kind == "name" and self._next_operator("="):
+                name = self.advance().text
+                self.position += 1
+                value = self.expression()
+                found.append(Keyword(Span(start, self.previous_end), name, value))
+            else:
+                found.append(self.expression())
+            if not self.skip_operator(","):
+                break
+        self.expect(")", opened)
+        return tuple(found)
+
+    def _next_operator(self, text: str) -> bool:
+        following = self.tokens[min(self.position + 1, len(self.tokens) - 1)]
+        return following.kind == "operator" and following.text == text
+
+    def filters(self, node: Expression) -> Expression:
+        """`node` with the filters, tests and calls behind it."""
+        while True:
+            if self.at_operator("|"):
+                self.position += 1
+                node = self.filter(node)
+            elif self.at_name("is"):
+                self.position += 1
+                node = self._test(node)
+            elif self.at_operator("("):
+                start = node.span.start
+                arguments = self.arguments()
+                node = Call(Span(start, self.previous_end), node, arguments)
+            else:
+                return node
+
+    def filter(self, target: Expression | None) -> Expression:
+        """The filter whose name stands at the position, applied to `target`."""
+        start = target.span.start if target else self.token.start
+        name, name_span = self._dotted("a filter's name")
+        arguments = self.arguments() if self.at_operator("(") else ()
+        return Filter(Span(start, self.previous_end), target, name, name_span, arguments)
+
+    def _dotted(self, expected: str) -> tuple[str, Span]:
+        if self.token.kind != "name":
+            at = self.token.start
+            self.missing(expected)
+            return "", Span(at, at)
+        token = self.advance()
+        name, end = token.text, token.end
+        while self.at_operator(".") and self.tokens[self.position + 1].kind == "name":
+            self.position += 1
+            token = self.advance()
+            name, end = f"{name}.{token.text}", token.end
+        return name, Span(end - len(name), end)
+
+    def _test(self, target: Expression) -> Expression:
+        start = target.span.start
+        negated = self.skip_name("not")
+        name, name_span = self._dotted("a test's name")
+        arguments: tuple[Expression, ...] = ()
+        if self.at_operator("("):
+            arguments = self.arguments()
+        elif self._at_test_argument():
+            arguments = (self._postfix(self.primary()),)
+        node: Expression = Test(Span(start, self.previous_end), target, name, name_span, arguments)
+        return Operation(node.span, ("not",), (node,)) if negated else node
+
+    def _at_test_argument(self) -> bool:
+        if self.token.kind in {"string", "integer", "float"} or self.at_operator("(", "[", "{"):
+            return True
+        return self.token.kind == "name" and self.token.text not in {"else", "or", "and", "if", "is", "in", "not"}
+
+
+def _number(token: Token) -> int | float:
+    text = token.text.replace("_", "")
+    return float(text) if token.kind == "float" else int(text, 0) if text.strip("0") else 0
+
+
+def _string_value(text: str) -> str:
+    try:
+        value = ast.literal_eval(text.replace("\n", "\\n").replace("\r", "\\r"))
+    except (ValueError, SyntaxError):
+        return text[1:-1]
+    return value if isinstance(value, str) else text[1:-1]

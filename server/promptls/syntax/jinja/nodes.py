@@ -1,0 +1,244 @@
+"""The tree of one Jinja tag.
+
+Every node has a span that counts from the start of its tag, so that a tag's tree depends
+on nothing but the tag's text. `Missing` stands where an expression was expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias, Union
+
+from promptls.text.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A variable that is read, or a target that is written."""
+
+    span: Span
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A string, number, boolean or none."""
+
+    span: Span
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The place of an expression that is not there."""
+
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """`target.name`; the name is empty while it is being typed."""
+
+    span: Span
+    target: Expression
+    name: str
+    name_span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """`target[key]`."""
+
+    span: Span
+    target: Expression
+    key: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """`start:stop:step` between brackets."""
+
+    span: Span
+    bounds: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """`name=value` in a call; `name` is `*` or `**` for unpacked arguments."""
+
+    span: Span
+    name: str
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`function(arguments)`."""
+
+    span: Span
+    function: Expression
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """`target | name(arguments)`; the target is missing in a `{% filter %}` tag."""
+
+    span: Span
+    target: Expression | None
+    name: str
+    name_span: Span
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """`target is name(arguments)`."""
+
+    span: Span
+    target: Expression
+    name: str
+    name_span: Span
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operator with its operands, in order: unary, binary, or a chain of comparisons."""
+
+    span: Span
+    operators: tuple[str, ...]
+    operands: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """`then if test else otherwise`."""
+
+    span: Span
+    then: Expression
+    test: Expression
+    otherwise: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A list, tuple or dict display; a dict's keys and values stand in turn."""
+
+    span: Span
+    kind: str
+    items: tuple[Expression, ...]
+
+
+Expression: TypeAlias = Union[
+    Name,
+    Constant,
+    Missing,
+    Attribute,
+    Item,
+    Slice,
+    Keyword,
+    Call,
+    Filter,
+    Test,
+    Operation,
+    Conditional,
+    Collection,
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a macro or call block, with its default."""
+
+    name: str
+    span: Span
+    default: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedName:
+    """`name as alias` in a `from` statement; without an alias both are the same."""
+
+    name: str
+    span: Span
+    alias: str
+    alias_span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A tag, by its keyword; `output` for `{{ … }}`.
+
+    `targets` are the names that the tag binds (`set`, `for`, `with`, an import's alias);
+    `expressions` what it reads, in source order; `name` what it defines (`macro`, `block`)
+    or the import's alias; `template` what it includes, imports or extends.
+    """
+
+    keyword: str
+    keyword_span: Span
+    expressions: tuple[Expression, ...] = ()
+    targets: tuple[Expression, ...] = ()
+    name: str = ""
+    name_span: Span = Span(0, 0)
+    parameters: tuple[Parameter, ...] = ()
+    imported: tuple[ImportedName, ...] = ()
+    template: Expression | None = None
+    with_context: bool = False
+    ignore_missing: bool = False
+    opens_block: bool = False
+    loop_test: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong in a tag, and where; `expected` names what would have been right."""
+
+    span: Span
+    message: str
+    expected: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TagTree:
+    """What one tag says: its statement and the problems in it."""
+
+    statement: Statement
+    problems: tuple[Problem, ...]
+
+
+def children(node: Expression) -> tuple[Expression, ...]:
+    """The expressions directly inside `node`, in source order."""
+    match node:
+        case Attribute(target=target):
+            return (target,)
+        case Item(target=target, key=key):
+            return (target, key)
+        case Slice(bounds=bounds):
+            return bounds
+        case Keyword(value=value):
+            return (value,)
+        case Call(function=function, arguments=arguments):
+            return (function, *arguments)
+        case Filter(target=target, arguments=arguments):
+            return arguments if target is None else (target, *arguments)
+        case Test(target=target, arguments=arguments):
+            return (target, *arguments)
+        case Operation(operands=operands):
+            return operands
+        case Conditional(then=then, test=test, otherwise=otherwise):
+            return (then, test) if otherwise is None else (then, test, otherwise)
+        case Collection(items=items):
+            return items
+        case _:
+            return ()
+
+
+def walk(node: Expression) -> Iterator[Expression]:
+    """`node` and everything inside it, outside first, in source order."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(children(current)))

@@ -1,0 +1,78 @@
+"""The syntax errors inside the tags of a chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.nodes import TagTree
+from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.statements import BLOCKS, KEYWORDS, parse_tag
+from promptls.syntax.jinja.verdict import jinja_objection
+from promptls.syntax.problem import SyntaxProblem
+from promptls.text.nearest import did_you_mean
+from promptls.text.span import Span
+
+_OPENED: Final = {"}}": "{{", "%}": "{%", "#}": "{#", "{% endraw %}": "{% raw %}"}
+_NAMES: Final = {"output": "expression", "statement": "tag", "comment": "comment", "raw": "raw block"}
+
+
+def tag_tree(tag: Tag) -> TagTree:
+    """The tree of an output or statement tag."""
+    return parse_tag(tag.text, tag.inner_start, tag.inner_end)
+
+
+def tag_problems(chunk: Chunk) -> tuple[SyntaxProblem, ...]:
+    """The errors inside the chunk's tags, one a tag at most, in their order."""
+    known = chunk.kept.get(tag_problems)
+    if known is None:
+        known = chunk.kept[tag_problems] = tuple(_problems(chunk))
+    return known  # type: ignore[return-value]
+
+
+def _problems(chunk: Chunk) -> Iterator[SyntaxProblem]:
+    for tag in chunk.tags:
+        if tag.unclosed:
+            yield _unclosed(tag)
+        elif tag.kind in {"output", "statement"}:
+            problem = _inside(tag)
+            if problem:
+                yield problem
+
+
+def _unclosed(tag: Tag) -> SyntaxProblem:
+    opening = _OPENED[tag.unclosed]
+    found = tag.text[-2:] if tag.text.endswith(("}}", "%}")) and len(tag.text) > 2 else ""
+    closed_by = f", but `{found}` closes it" if found else " and nothing closes it"
+    message = f"expected `{tag.unclosed}`: this {_NAMES[tag.kind]} is opened by `{opening}`{closed_by}"
+    return SyntaxProblem("jinja", tag.span, message)
+
+
+def _inside(tag: Tag) -> SyntaxProblem | None:
+    """The first error of a closed tag; jinja2 decides whether there is one."""
+    tree = tag_tree(tag)
+    statement = tree.statement
+    keyword = statement.keyword
+    if keyword.startswith("end") and keyword[3:] in {*BLOCKS, "block"}:
+        objection = "" if not tree.problems else tree.problems[0].message
+    else:
+        objection = jinja_objection(tag.text, keyword, opens_block=statement.opens_block)
+    if not objection:
+        return None
+    if keyword and keyword not in KEYWORDS and keyword != "output":
+        span = statement.keyword_span.shifted(tag.span.start)
+        return SyntaxProblem("jinja", span, f"unknown tag `{keyword}`{did_you_mean(keyword, KEYWORDS)}")
+    if tree.problems:
+        problem = tree.problems[0]
+        span = problem.span if problem.span.end > problem.span.start else _visible(tag, problem.span.start)
+        return SyntaxProblem("jinja", span.shifted(tag.span.start), problem.message)
+    inside = Span(tag.inner_start, max(tag.inner_end, tag.inner_start + 1))
+    return SyntaxProblem("jinja", inside.shifted(tag.span.start), objection)
+
+
+def _visible(tag: Tag, offset: int) -> Span:
+    """A span of at least one character for a problem at a place where something is missing."""
+    if offset < len(tag.text):
+        return Span(offset, min(offset + 2, len(tag.text)))
+    return Span(max(len(tag.text) - 2, 0), len(tag.text))

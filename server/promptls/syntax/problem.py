@@ -1,0 +1,30 @@
+"""What is wrong with a text, as the syntax room says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from promptls.text.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that a problem speaks of, such as where a tag was opened."""
+
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxProblem:
+    """A syntax error of the language `jinja`, `yaml` or `header`, with its place and what was expected."""
+
+    language: str
+    span: Span
+    message: str
+    related: tuple[Related, ...] = ()
+
+    def shifted(self, by: int) -> SyntaxProblem:
+        """The same problem in a text that begins `by` characters earlier."""
+        related = tuple(replace(item, span=item.span.shifted(by)) for item in self.related)
+        return replace(self, span=self.span.shifted(by), related=related)
