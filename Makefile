@@ -9,6 +9,8 @@ BIN := .venv/bin
 EXAMPLE := examples/support_triage
 NODE_FOLDERS := $(patsubst %/package.json,%,$(wildcard vscode-client/package.json grammars/package.json))
 
+# The steps of `test` build on one another, and its output is to be read.
+.NOTPARALLEL:
 .PHONY: help demo test test-quick lint format setup setup-editors test-node vsix vscode clean
 
 help: ## list the tasks

@@ -1,0 +1,107 @@
+"""What of promptls's surroundings was found, and what to do about what was not.
+
+The command line's `doctor` and the editor's `promptls.debugInformation` show the same checks.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+from packaging.requirements import Requirement
+
+from promptls import __version__
+from promptls.tokens.encodings import ENCODING_NAMES, load
+from promptls.tokens.vocabularies import VocabularyError
+
+State = Literal["fine", "absent", "broken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked for: `absent` is something optional, `broken` something needed.
+
+    `detail` says what was found, and never holds a secret; `remedy` is what to do about it.
+    """
+
+    topic: str
+    name: str
+    state: State
+    detail: str
+    remedy: str | None = None
+
+
+def diagnose(folder: Path, environment: Mapping[str, str] = os.environ) -> tuple[Check, ...]:
+    """All checks, for prompts in `folder`; loads the vocabularies, which takes about half a second."""
+    return (*_promptls(), *_packages(), *map(_encoding, ENCODING_NAMES), *_extras(), *_programs(environment))
+
+
+def _promptls() -> Iterator[Check]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Check("promptls", "version", "fine", f"{__version__} in {Path(__file__).parents[1]}")
+    yield Check("promptls", "Python", "fine", f"{version} at {sys.executable}")
+
+
+def _packages() -> Iterator[Check]:
+    for requirement in _requirements(extra=""):
+        yield _package("packages", requirement)
+
+
+def _extras() -> Iterator[Check]:
+    for extra in ("local", "remote", "metrics"):
+        for requirement in _requirements(extra):
+            yield _package(f"extra `{extra}`", requirement, extra)
+
+
+def _requirements(extra: str) -> list[Requirement]:
+    """What the installed package declares to need: always, or only for `extra`."""
+    declared = map(Requirement, metadata.requires("promptls") or ())
+    return [
+        requirement
+        for requirement in declared
+        if _applies(requirement, extra) and not (extra and _applies(requirement, ""))
+    ]
+
+
+def _applies(requirement: Requirement, extra: str) -> bool:
+    return requirement.marker is None or requirement.marker.evaluate({"extra": extra})
+
+
+def _package(topic: str, requirement: Requirement, extra: str = "") -> Check:
+    remedy = f"pip install '{requirement.name}{requirement.specifier}'"
+    try:
+        version = metadata.version(requirement.name)
+    except metadata.PackageNotFoundError:
+        if extra:
+            return Check(
+                topic, requirement.name, "absent", "not installed", f"pip install 'promptls[{extra}]'"
+            )
+        return Check(topic, requirement.name, "broken", "not installed", remedy)
+    if not requirement.specifier.contains(version, prereleases=True):
+        return Check(topic, requirement.name, "broken", f"{version} is too old or too new", remedy)
+    return Check(topic, requirement.name, "fine", version)
+
+
+def _encoding(name: str) -> Check:
+    try:
+        load(name)
+    except VocabularyError as error:
+        return Check("tokens", name, "broken", str(error), "pip install --force-reinstall bpe-openai")
+    return Check("tokens", name, "fine", "loads, without a network")
+
+
+def _programs(environment: Mapping[str, str]) -> Iterator[Check]:
+    for program, name, purpose in (
+        ("node", "Node.js", "needed only to build the VS Code extension"),
+        ("code", "VS Code", "its command `code` is not on the PATH"),
+        ("nvim", "Neovim", "not on the PATH"),
+        ("emacs", "Emacs", "not on the PATH"),
+    ):
+        path = shutil.which(program, path=environment.get("PATH"))
+        yield Check("editors", name, "fine" if path else "absent", path or purpose)

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from promptls.cli.main import main
+from promptls.features import diagnosis
+from promptls.features.diagnosis import Check
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> list[Check]:
+    checks = [Check("promptls", "Python", "fine", "3.11")]
+    monkeypatch.setattr(diagnosis, "diagnose", lambda _folder: tuple(checks))
+    return checks
+
+
+def test_a_sound_installation_exits_0(found: list[Check], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 0
+    assert "Everything that promptls needs is there." in capsys.readouterr().out
+
+
+def test_something_optional_that_is_missing_is_no_failure(found: list[Check]) -> None:
+    found.append(Check("editors", "Emacs", "absent", "not on the PATH"))
+    assert main(["doctor"]) == 0
+
+
+def test_something_broken_exits_1_and_says_what_to_do(
+    found: list[Check], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found.append(Check("packages", "pygls", "broken", "not installed", "pip install pygls"))
+    assert main(["doctor"]) == 1
+    shown = capsys.readouterr().out
+    assert "✗ pygls" in shown
+    assert "→ pip install pygls" in shown
+    assert "1 thing needs mending." in shown
+
+
+def test_json_holds_every_check(found: list[Check], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [
+        {"topic": "promptls", "name": "Python", "state": "fine", "detail": "3.11", "remedy": None}
+    ]
