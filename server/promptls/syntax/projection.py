@@ -1,0 +1,158 @@
+"""The text that a chunk renders to, as far as it can be known without data.
+
+Literal text stays, with Jinja's white space control applied; a printed expression becomes
+a placeholder of its own length; statements and comments become nothing, as Jinja has it.
+A loop's body stands once, and of the branches of an `if` all stand, or the chosen ones.
+Every place of a projection leads back to its place in the chunk.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.blocks import Pair, chunk_blocks
+from promptls.syntax.jinja.scan import Tag
+from promptls.text.lines import line_end
+from promptls.text.span import Span
+
+PLACEHOLDER: Final = "x"
+_NOT_PRINTED: Final = frozenset({"macro", "call", "set", "filter"})
+"""Blocks whose body is not printed where it stands, or is changed before it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """`text`, made of pieces: each begins at `starts[i]` and comes from `origins[i]` in the chunk."""
+
+    text: str
+    starts: tuple[int, ...]
+    origins: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def origin(self, offset: int) -> int:
+        """The place in the chunk of a place in the projection."""
+        index = bisect_right(self.starts, offset) - 1
+        if index < 0:
+            return 0
+        return min(self.origins[index] + offset - self.starts[index], self.ends[index])
+
+    def origin_end(self, offset: int) -> int:
+        """The place in the chunk behind the character that ends at `offset` in the projection."""
+        return self.origin(offset - 1) + 1 if offset > 0 else self.origin(offset)
+
+
+class _Skip(NamedTuple):
+    until: int
+    keyword: str
+    whole_block: bool
+
+
+def branches(pair: Pair) -> list[tuple[int, int]]:
+    """The branches of an `if` or `for`, each as the indexes of the tags around it."""
+    bounds = [pair.opening, *pair.middles, pair.closing]
+    return list(zip(bounds, bounds[1:], strict=False))
+
+
+def has_else(chunk: Chunk, pair: Pair) -> bool:
+    """Whether one of the branches is always taken."""
+    return bool(pair.middles) and "else" in chunk.tags[pair.middles[-1]].text
+
+
+def project(chunk: Chunk, choices: Mapping[int, int] | None = None) -> Projection:
+    """The projection of a chunk.
+
+    `choices` maps the opening tag of an `if` to the number of the branch that is taken; a
+    number past the last branch takes none. Without it all branches stand.
+    """
+    skipped = _skipped(chunk, choices or {})
+    pieces: list[str] = []
+    starts: list[int] = []
+    origins: list[int] = []
+    ends: list[int] = []
+    length = 0
+
+    def add(text: str, origin: int, end: int) -> None:
+        nonlocal length
+        if text:
+            starts.append(length)
+            origins.append(origin)
+            ends.append(end)
+            pieces.append(text)
+            length += len(text)
+
+    position = 0
+    trim = False
+    index = 0
+    while index <= len(chunk.tags):
+        tag = chunk.tags[index] if index < len(chunk.tags) else None
+        end = tag.span.start if tag else len(chunk.text)
+        begin = position
+        literal = chunk.text[begin:end]
+        if trim:
+            begin += len(literal) - len(literal.lstrip())
+            literal = chunk.text[begin:end]
+        if tag and tag.trims_before:
+            literal = literal.rstrip()
+        add(literal, begin, begin + len(literal))
+        if tag is None:
+            break
+        skip = skipped.get(index)
+        if skip is None:
+            _add_tag(chunk, tag, add)
+            position, trim, index = tag.span.end, tag.trims_after, index + 1
+        elif skip.whole_block:
+            if skip.keyword == "filter" and not _alone(chunk, tag):
+                add(PLACEHOLDER, tag.span.start, tag.span.end)
+            closing = chunk.tags[skip.until]
+            position, trim, index = closing.span.end, closing.trims_after, skip.until + 1
+        else:
+            position, trim, index = chunk.tags[skip.until].span.start, False, skip.until
+    return Projection("".join(pieces), tuple(starts), tuple(origins), tuple(ends))
+
+
+def _add_tag(chunk: Chunk, tag: Tag, add) -> None:  # type: ignore[no-untyped-def]
+    if tag.kind == "raw":
+        add(chunk.text[tag.body.start : tag.body.end], tag.body.start, tag.body.end)
+    elif tag.kind == "output" and not _alone(chunk, tag):
+        add(PLACEHOLDER * len(tag.text), tag.span.start, tag.span.end)
+
+
+def _alone(chunk: Chunk, tag: Tag) -> bool:
+    """Whether nothing but tags stands on the tag's lines: then it may print anything, or nothing."""
+    begin = max(chunk.text.rfind("\n", 0, tag.span.start), chunk.text.rfind("\r", 0, tag.span.start)) + 1
+    end = line_end(chunk.text, tag.span.end)
+    position = begin
+    for other in chunk.tags:
+        if other.span.end <= begin:
+            continue
+        if other.span.start >= end:
+            break
+        if chunk.text[position : other.span.start].strip():
+            return False
+        position = max(position, other.span.end)
+    return not chunk.text[position:end].strip()
+
+
+def _skipped(chunk: Chunk, choices: Mapping[int, int]) -> dict[int, _Skip]:
+    """What is left out, by the tag from which it is."""
+    skipped: dict[int, _Skip] = {}
+    for pair in chunk_blocks(chunk).pairs:
+        if pair.keyword in _NOT_PRINTED:
+            skipped[pair.opening] = _Skip(pair.closing, pair.keyword, whole_block=True)
+        elif pair.keyword == "for" and pair.middles:
+            skipped[pair.middles[0]] = _Skip(pair.closing, "else", whole_block=False)
+        elif pair.keyword == "if" and pair.opening in choices:
+            for number, (begin, end) in enumerate(branches(pair)):
+                if number != choices[pair.opening]:
+                    skipped[begin] = _Skip(end, "if", whole_block=False)
+    return skipped
+
+
+def text_span(projection: Projection, start: int, end: int) -> Span:
+    """The span in the chunk of a stretch of the projection."""
+    origin = projection.origin(start)
+    return Span(origin, max(origin, projection.origin_end(end)))

@@ -1,0 +1,128 @@
+"""libyaml's view of a projection: a tree, or the first error.
+
+Prompt Poet loads with the same parser, so what it refuses here it refuses there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import yaml
+
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
+from promptls.text.span import Span
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+MAX_DEPTH: Final = 500
+"""How deep YAML may nest; libyaml ends the process at some 30,000 levels."""
+_NESTING: Final = re.compile(r"(?:[-?:][ \t]+){%d}" % MAX_DEPTH)
+_ALIAS: Final = re.compile(r"\*(\S+)")
+_AT_CONTEXT: Final = (
+    "could not find expected ':'",
+    "found unexpected end of stream",
+    "found unexpected document indicator",
+)
+_PLAIN_WORDS: Final = {
+    "could not find expected ':'": "expected `:` behind this key; text of a block scalar must be indented "
+    "more than its key",
+    "mapping values are not allowed in this context": "`: ` cannot stand here; quote the value, or check "
+    "the indentation",
+    "did not find expected key": "expected a key here; check the indentation and the quotes",
+    "did not find expected '-' indicator": "expected `- ` here, as for the items above; check the indentation",
+    "found unexpected end of stream": "a quoted value that is not closed",
+    "found unexpected document indicator": "a quoted value that is not closed",
+    "found character that cannot start any token": "this character cannot begin a value; quote the value",
+    "expected a single document in the stream": "a second document; a prompt is one document",
+    "did not find expected ',' or ']'": "expected `,` or `]`",
+    "did not find expected ',' or '}'": "expected `,` or `}`",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class YamlError:
+    """What libyaml refuses; offsets count in the text that was composed."""
+
+    offset: int
+    message: str
+    alias: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """The tree of a text, or the error that ended the reading; neither for an empty text."""
+
+    root: Node | None
+    error: YamlError | None
+
+
+def compose(
+    text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[Span], bool]
+) -> Composed:
+    """The tree of `text`, its spans made by `span` and its dynamic scalars told by `is_dynamic`."""
+    if _is_too_deep(text):
+        return Composed(None, YamlError(0, f"nested more than {MAX_DEPTH} levels deep"))
+    try:
+        node = yaml.compose(text, Loader=_Loader)
+        return Composed(_convert(node, span, is_dynamic, {}) if node is not None else None, None)
+    except yaml.MarkedYAMLError as error:
+        return Composed(None, _placed(error, text))
+    except yaml.reader.ReaderError as error:
+        character = f"U+{ord(error.character):04X}" if isinstance(error.character, str) else f"U+{error.character:04X}"
+        position = max(text.find(chr(int(character[2:], 16))), 0)
+        return Composed(None, YamlError(position, f"the character {character} is not allowed in YAML"))
+    except (RecursionError, UnicodeEncodeError, ValueError) as error:
+        return Composed(None, YamlError(0, f"not readable as YAML: {error}"))
+
+
+def _is_too_deep(text: str) -> bool:
+    if _NESTING.search(text):
+        return True
+    depth = deepest = 0
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return False
+    for match in re.finditer(r"[\[{\]}]", text):
+        depth += 1 if match.group() in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest > MAX_DEPTH
+
+
+def _placed(error: yaml.MarkedYAMLError, text: str) -> YamlError:
+    problem = error.problem or "not valid YAML"
+    mark = error.problem_mark or error.context_mark
+    if error.context_mark and problem in _AT_CONTEXT:
+        mark = error.context_mark
+    offset = min(mark.index, len(text)) if mark else 0
+    alias = ""
+    if "undefined alias" in problem and (match := _ALIAS.match(text, offset)):
+        alias = match.group(1)
+    message = _PLAIN_WORDS.get(problem, problem)
+    if "tab" in problem or text[offset : offset + 1] == "\t":
+        message = "a tab cannot indent YAML; use spaces"
+    return YamlError(offset, message, alias)
+
+
+def _convert(
+    node: yaml.Node, span: Callable[[int, int], Span], is_dynamic: Callable[[Span], bool], known: dict[int, Node]
+) -> Node:
+    """The node in our form; an alias gives the anchor's node again."""
+    if id(node) in known:
+        return known[id(node)]
+    placed = span(node.start_mark.index, node.end_mark.index)
+    known[id(node)] = Scalar(placed, "", "", "null", dynamic=False)  # what a node inside itself becomes
+    made: Node
+    if isinstance(node, yaml.MappingNode):
+        entries = (
+            Entry(_convert(key, span, is_dynamic, known), _convert(value, span, is_dynamic, known))
+            for key, value in node.value
+        )
+        made = Mapping(placed, tuple(entries))
+    elif isinstance(node, yaml.SequenceNode):
+        made = Sequence(placed, tuple(_convert(item, span, is_dynamic, known) for item in node.value))
+    else:
+        tag = node.tag.rsplit(":", 1)[-1]
+        made = Scalar(placed, node.value, node.style or "", tag, is_dynamic(placed))
+    known[id(node)] = made
+    return made

@@ -1,0 +1,172 @@
+"""The YAML of a chunk, as its branches allow it.
+
+All branches of the chunk's `if` blocks are read together first: that is how most
+templates are written, and it shows every key. Where that is no YAML, the branches are
+read one after the other. An error counts only when no reading of the chunk is without it,
+or when one branch brings it into a chunk that is right without that branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.blocks import Pair, chunk_blocks
+from promptls.syntax.jinja.nodes import Name, walk
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.problem import SyntaxProblem
+from promptls.syntax.projection import PLACEHOLDER, Projection, branches, has_else, project, text_span
+from promptls.syntax.yaml.compose import Composed, YamlError, compose
+from promptls.syntax.yaml.nodes import Node
+from promptls.text.lines import line_end
+from promptls.text.span import Span
+
+_MOST_READINGS = 6
+
+
+class ChunkYaml(NamedTuple):
+    """The trees of a chunk's readings, their errors, and the anchors that other chunks must define."""
+
+    roots: tuple[Node, ...]
+    problems: tuple[SyntaxProblem, ...]
+    aliases: tuple[tuple[str, Span], ...]
+
+
+class _Reading(NamedTuple):
+    projection: Projection
+    composed: Composed
+    aliases: tuple[tuple[str, Span], ...]
+
+
+def chunk_yaml(chunk: Chunk) -> ChunkYaml:
+    """What YAML the chunk holds; every span counts from the chunk's start."""
+    known = chunk.kept.get(chunk_yaml)
+    if known is None:
+        known = chunk.kept[chunk_yaml] = _read(chunk)
+    return known  # type: ignore[return-value]
+
+
+def _read(chunk: Chunk) -> ChunkYaml:
+    together = _reading(chunk, {})
+    if together.composed.error is None:
+        return _without_error([together])
+    ifs = [pair for pair in chunk_blocks(chunk).pairs if pair.keyword == "if"]
+    if not ifs:
+        return ChunkYaml((), _problem(chunk, together), together.aliases)
+    readings = [_reading(chunk, choices) for choices in _choices(chunk, ifs)]
+    right = [reading for reading in readings if reading.composed.error is None]
+    if not right:
+        return ChunkYaml((), _problem(chunk, readings[0]), readings[0].aliases)
+    result = _without_error(right)
+    return result._replace(problems=_branch_problem(chunk, ifs, readings))
+
+
+def _without_error(readings: list[_Reading]) -> ChunkYaml:
+    roots = tuple(reading.composed.root for reading in readings if reading.composed.root is not None)
+    return ChunkYaml(roots, (), tuple(alias for reading in readings for alias in reading.aliases))
+
+
+def _reading(chunk: Chunk, choices: dict[int, int]) -> _Reading:
+    """The chunk with these branches; aliases of anchors elsewhere are noted and read as plain text."""
+    projection = project(chunk, choices)
+    tags = [tag.span for tag in chunk.tags if tag.kind != "comment"]
+
+    def span(start: int, end: int) -> Span:
+        trimmed = start + len(projection.text[start:end].rstrip())
+        return text_span(projection, start, max(trimmed, start))
+
+    def is_dynamic(place: Span) -> bool:
+        return any(tag.start < place.end and place.start < tag.end for tag in tags) or (
+            place.is_empty() and any(tag.start >= place.start for tag in tags[:1])
+        )
+
+    text = projection.text
+    aliases: list[tuple[str, Span]] = []
+    composed = compose(text, span, is_dynamic)
+    while composed.error and composed.error.alias and len(aliases) < 100:
+        offset, name = composed.error.offset, composed.error.alias
+        aliases.append((name, text_span(projection, offset, offset + len(name) + 1)))
+        text = f"{text[:offset]}{PLACEHOLDER}{text[offset + 1 :]}"
+        composed = compose(text, span, is_dynamic)
+    return _Reading(projection, composed, tuple(aliases))
+
+
+def _choices(chunk: Chunk, ifs: list[Pair]) -> Iterator[dict[int, int]]:
+    """Every branch at least once: all first branches, all second ones, and so on."""
+    widths = {pair.opening: len(branches(pair)) + (not has_else(chunk, pair)) for pair in ifs}
+    for number in range(min(max(widths.values()), _MOST_READINGS)):
+        yield {opening: min(number, width - 1) for opening, width in widths.items()}
+
+
+def _problem(chunk: Chunk, reading: _Reading) -> tuple[SyntaxProblem, ...]:
+    error = reading.composed.error
+    if error is None or _is_unsure(chunk, reading.projection, error):
+        return ()
+    origin = reading.projection.origin(error.offset)
+    end = line_end(chunk.text, origin)
+    end = origin + len(chunk.text[origin:end].rstrip())
+    if end <= origin:
+        origin, end = _text_before(chunk.text, origin)
+    return (SyntaxProblem("yaml", Span(origin, end), error.message),)
+
+
+def _text_before(text: str, offset: int) -> tuple[int, int]:
+    """The last line with text at or before `offset`, for errors that libyaml places behind the end."""
+    end = len(text[:offset].rstrip())
+    begin = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
+    begin += len(text[begin:end]) - len(text[begin:end].lstrip())
+    return begin, max(end, begin + 1)
+
+
+def _is_unsure(chunk: Chunk, projection: Projection, error: YamlError) -> bool:
+    """Whether a printed value on the error's line could be what makes it right, such as a quote."""
+    line_start = projection.text.rfind("\n", 0, error.offset) + 1
+    origin = projection.origin(line_start)
+    end = projection.origin(error.offset)
+    for tag in chunk.tags:
+        if tag.kind != "output" or not origin <= tag.span.start <= end:
+            continue
+        before = chunk.text[origin : tag.span.start].strip()
+        if before in {"", "-"} or before.endswith((":", "- ")):
+            return True
+    return False
+
+
+def _branch_problem(chunk: Chunk, ifs: list[Pair], readings: list[_Reading]) -> tuple[SyntaxProblem, ...]:
+    """The error that one branch brings, where its condition has nothing to do with the others'."""
+    for reading in readings:
+        error = reading.composed.error
+        if error is None:
+            continue
+        origin = reading.projection.origin(error.offset)
+        inside = [pair for pair in ifs if _spans(chunk, pair, origin)]
+        outside = [pair for pair in ifs if pair not in inside]
+        if not inside or any(_names(chunk, pair) & _names(chunk, other) for pair in inside for other in outside):
+            continue
+        choices = {pair.opening: len(pair.middles) + 1 for pair in outside}
+        for pair in inside:
+            choices[pair.opening] = next(
+                number
+                for number, (begin, end) in enumerate(branches(pair))
+                if chunk.tags[begin].span.start <= origin <= chunk.tags[end].span.end
+            )
+        alone = _reading(chunk, choices)
+        if alone.composed.error is not None:
+            return _problem(chunk, alone)
+    return ()
+
+
+def _spans(chunk: Chunk, pair: Pair, offset: int) -> bool:
+    return chunk.tags[pair.opening].span.start <= offset <= chunk.tags[pair.closing].span.end
+
+
+def _names(chunk: Chunk, pair: Pair) -> frozenset[str]:
+    """The variables in the conditions of an `if`."""
+    return frozenset(
+        node.name
+        for index in (pair.opening, *pair.middles)
+        for expression in tag_tree(chunk.tags[index]).statement.expressions
+        for node in walk(expression)
+        if isinstance(node, Name)
+    )
