@@ -36,8 +36,8 @@ def load(text: str) -> Any:
     except UnicodeEncodeError as error:
         what = f"the lone surrogate U+{ord(text[error.start]):04X} is no character"
         raise _failure(text, error, what, *_place(text, error.start)) from error
-    except (ValueError, RecursionError) as error:
-        # Values that look like a date or a number but are none: `2024-02-31`.
+    except Exception as error:
+        # Values that look like a date or a number but are none, such as `2024-02-31`.
         raise _failure(text, error, str(error), None, None) from error
 
 

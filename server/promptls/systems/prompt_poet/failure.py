@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["data", "load", "render", "sandbox", "yaml", "parts", "tokens", "truncation"]
+Kind: TypeAlias = Literal[
+    "data", "load", "render", "sandbox", "memory", "yaml", "parts", "tokens", "truncation"
+]
 """The stage that failed; `sandbox` is a template that reaches for what the sandbox forbids."""
 
 

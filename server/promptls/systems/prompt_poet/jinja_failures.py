@@ -46,6 +46,9 @@ def render_failure(error: Exception, environment: Environment, loader: FolderLoa
         failure = _syntax_failure(error, environment, error.filename or path)
         failure.kind = "render"
         return failure
+    if isinstance(error, MemoryError):
+        message = "The template needs more memory than it may have: look for a loop or a value that grows."
+        return PromptPoetError("memory", message, cause=cause, path=path, line=line)
     if isinstance(error, SecurityError):
         message = f"The template reaches for what its sandbox forbids: {error}"
         return PromptPoetError("sandbox", message, cause=cause, path=path, line=line)

@@ -132,8 +132,6 @@ def _load(environment: Environment, loader: FolderLoader, name: str) -> Template
     """The compiled entry template; raises PromptPoetError of kind `load`."""
     try:
         return environment.get_template(name)
-    except MemoryError:
-        raise
     except Exception as error:
         raise load_failure(error, environment, loader, name) from error
 
@@ -144,7 +142,5 @@ def _render_text(
     """The rendered text; raises PromptPoetError of kind `render` or `sandbox`."""
     try:
         return template.render(values)
-    except MemoryError:
-        raise
     except Exception as error:
         raise render_failure(error, environment, loader) from error

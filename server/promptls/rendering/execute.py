@@ -1,0 +1,147 @@
+"""One job to its outcome. Runs in the worker's process: it imports Jinja, YAML and tiktoken."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from promptls.rendering.functions_file import line_in_functions, load_functions
+from promptls.rendering.job import RenderJob
+from promptls.rendering.outcome import RenderedPart, RenderedSection, RenderFailure, Rendering
+from promptls.rendering.values import plain
+from promptls.systems.prompt_poet.counts import PartCount, count_part
+from promptls.systems.prompt_poet.environment import CompiledTemplates
+from promptls.systems.prompt_poet.failure import PromptPoetError
+from promptls.systems.prompt_poet.parts import PromptPart, joined, messages
+from promptls.systems.prompt_poet.render import Prompt, RenderOptions, render
+from promptls.systems.prompt_poet.truncation import NO_LIMIT, Truncation, truncate
+from promptls.tokens.counting import count, count_strictly
+
+_compiled = CompiledTemplates()
+
+
+def execute(job: RenderJob) -> Rendering | RenderFailure:
+    """The outcome of `job`: every failure of the template, its data and its functions is an outcome."""
+    started = time.perf_counter()
+    functions: Mapping[str, Callable[..., Any]] = {}
+    if job.functions is not None:
+        loaded = load_functions(job.functions, job.unsaved)
+        if isinstance(loaded, RenderFailure):
+            return loaded
+        functions = loaded
+    try:
+        prompt = _render(job, {**functions, **job.data})
+    except PromptPoetError as error:
+        return _failure(error, job)
+    except (SystemExit, KeyboardInterrupt):
+        return RenderFailure(
+            "functions", "A function of the functions file ended the process.", job.functions
+        )
+    return _rendering(job, prompt, started)
+
+
+def _render(job: RenderJob, data: Mapping[str, Any]) -> Prompt:
+    """The prompt of `job`; raises PromptPoetError."""
+    unsaved = {**job.unsaved, job.path: job.text}
+    options = RenderOptions(token_limit=job.token_limit)
+    return render(job.path, data, unsaved=unsaved, options=options, compiled=_compiled)
+
+
+def _rendering(job: RenderJob, prompt: Prompt, started: float) -> Rendering:
+    """The rendering with counts and truncation; what fails from here on is one of its problems."""
+    problems: list[RenderFailure] = []
+    counts = [_count(part, job.encoding, problems) for part in prompt.parts]
+    if not prompt.parts:
+        problems.append(RenderFailure("parts", "The prompt has no parts.", job.path))
+    kept = _truncation(job, prompt.parts, [each.tokens for each in counts], problems)
+    kept_parts = [prompt.parts[index] for index in kept.kept]
+    string: str | None = None
+    try:
+        string = joined(kept_parts)
+    except PromptPoetError as error:
+        problems.append(_failure(error, job))
+    indices = set(kept.kept)
+    return Rendering(
+        parts=tuple(
+            _part(index, part, its_count, kept=index in indices)
+            for index, (part, its_count) in enumerate(zip(prompt.parts, counts, strict=True))
+        ),
+        string=string,
+        messages=plain(messages(kept_parts)),
+        tokens=kept.tokens_before,
+        tokens_kept=kept.tokens_after,
+        text=prompt.text,
+        seconds=time.perf_counter() - started,
+        problems=tuple(problems),
+        files=tuple(sorted(prompt.files)),
+    )
+
+
+def _count(part: PromptPart, encoding: str, problems: list[RenderFailure]) -> PartCount:
+    """The count of one part; where Prompt Poet would fail, a problem says why.
+
+    Words of special tokens are then counted as text; content that is no text counts 0.
+    """
+    try:
+        return count_part(part, partial(count_strictly, encoding=encoding))
+    except PromptPoetError as error:
+        problems.append(RenderFailure(error.kind, error.message))
+    try:
+        return count_part(part, partial(count, encoding=encoding), allow_token_overrides=True)
+    except PromptPoetError:
+        return PartCount(0, (0,) * len(part.sections or ()))
+
+
+def _truncation(
+    job: RenderJob, parts: tuple[PromptPart, ...], tokens: list[int], problems: list[RenderFailure]
+) -> Truncation:
+    """What the job's limit leaves: everything where truncation fails, with the reason as a problem."""
+    priorities = [part.truncation_priority for part in parts]
+    step = job.truncation_step
+    try:
+        if step is None and job.token_limit != NO_LIMIT and sum(tokens) > job.token_limit > 0:
+            message = "There is a token limit but no truncation step; shown as with a step of 1 token."
+            problems.append(RenderFailure("truncation", message, job.path))
+        return truncate(priorities, tokens, job.token_limit, 1 if step is None else step)
+    except PromptPoetError as error:
+        problems.append(_failure(error, job))
+        return truncate(priorities, tokens, NO_LIMIT, None)
+
+
+def _part(index: int, part: PromptPart, counted: PartCount, *, kept: bool) -> RenderedPart:
+    """The part with its counts, ready for JSON."""
+    # Preset tokens of a part leave its sections uncounted.
+    counts = counted.sections or (0,) * len(part.sections or ())
+    return RenderedPart(
+        index=index,
+        name=str(part.name),
+        role=str(part.role),
+        content=plain(part.content),
+        tokens=counted.tokens,
+        truncation_priority=plain(part.truncation_priority),
+        kept=kept,
+        sections=tuple(
+            RenderedSection(str(section.name), section.content, tokens)
+            for section, tokens in zip(part.sections or (), counts, strict=True)
+        ),
+    )
+
+
+def _failure(error: PromptPoetError, job: RenderJob) -> RenderFailure:
+    """The failure as an outcome; one that a user's function raised names the function's line too."""
+    message = error.message
+    if job.functions is not None:
+        line = line_in_functions(error.__cause__, job.functions)
+        if line is not None:
+            message = f"{message} (line {line + 1} of {Path(job.functions).name})"
+    return RenderFailure(
+        kind=error.kind,
+        message=message,
+        path=error.path or job.path,
+        line=error.line,
+        rendered_line=error.rendered_line,
+        excerpt=error.excerpt,
+    )

@@ -1,0 +1,40 @@
+"""Messages between server and worker: a length of four bytes, then JSON in ASCII."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any, BinaryIO
+
+_LENGTH = struct.Struct(">I")
+HEADER_BYTES = _LENGTH.size
+
+
+def encode(message: Any) -> bytes:
+    """`message` as one frame. Lone surrogates pass, as JSON escapes them."""
+    body = json.dumps(message).encode("ascii")
+    return _LENGTH.pack(len(body)) + body
+
+
+def body_length(header: bytes) -> int:
+    """How many bytes follow the `header`."""
+    length: int = _LENGTH.unpack(header)[0]
+    return length
+
+
+def decode(body: bytes) -> Any:
+    """The message that a frame's `body` holds."""
+    return json.loads(body)
+
+
+def read(stream: BinaryIO) -> Any:
+    """The next message of `stream`; raises EOFError where the other side has closed it."""
+    return decode(_read_exactly(stream, body_length(_read_exactly(stream, HEADER_BYTES))))
+
+
+def _read_exactly(stream: BinaryIO, length: int) -> bytes:
+    """`length` bytes; raises EOFError where the stream ends before."""
+    data = stream.read(length)
+    if len(data) < length:
+        raise EOFError
+    return data

@@ -1,0 +1,120 @@
+"""The user's Python file of functions that templates may call. It is run, in the worker only."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from promptls.rendering.outcome import RenderFailure
+
+MODULE_PREFIX = "promptls_functions_"
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """One file that was run, with the texts and times that it depends on."""
+
+    source: str
+    imported: Mapping[Path, int]
+    names: Mapping[str, Callable[..., Any]]
+
+
+_loaded: dict[str, _Loaded] = {}
+
+
+def load_functions(path: str, unsaved: Mapping[str, str]) -> Mapping[str, Callable[..., Any]] | RenderFailure:
+    """The public functions of the file at `path` by name; the file runs again only after a change.
+
+    Public are the names in `__all__`, or else the functions defined in the file whose names do not
+    begin with an underscore. Modules beside the file can be imported by it.
+    """
+    try:
+        source = unsaved[path] if path in unsaved else Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        return RenderFailure("functions", f"The functions file {path} cannot be read: {error}.", path)
+    known = _loaded.get(path)
+    if known and known.source == source and known.imported == _times(known.imported):
+        return known.names
+    folder = Path(path).resolve().parent
+    if str(folder) not in sys.path:
+        # At the end, so that a file beside the functions cannot take the place of a library.
+        sys.path.append(str(folder))
+    _forget_modules_in(folder)
+    module = ModuleType(MODULE_PREFIX + Path(path).stem)
+    module.__file__ = path
+    sys.modules[module.__name__] = module
+    # Compiled copies beside the user's files would be left behind, and could be taken for fresh.
+    sys.dont_write_bytecode = True
+    try:
+        exec(compile(source, path, "exec"), module.__dict__)  # noqa: S102 - what this module is for
+    except SyntaxError as error:
+        where = error.filename or path
+        message = f"{Path(where).name} is not valid Python: {error.msg}."
+        return RenderFailure("functions", message, where, (error.lineno or 1) - 1)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code may raise anything
+        return _failure_of(error, path)
+    names = _public(module)
+    _loaded[path] = _Loaded(source, _times(_modules_in(folder)), names)
+    return names
+
+
+def line_in_functions(error: BaseException | None, path: str) -> int | None:
+    """The 0-based line of the functions file that `error` was raised at or came through, if any."""
+    line = None
+    for frame, number in traceback.walk_tb(error.__traceback__ if error else None):
+        if frame.f_code.co_filename == path:
+            line = number - 1
+    return line
+
+
+def _failure_of(error: BaseException, path: str) -> RenderFailure:
+    """The failure for an `error` that running the file ended with."""
+    line = line_in_functions(error, path)
+    place = f"line {line + 1} of {path}" if line is not None else path
+    message = f"The functions file fails when it is run, at {place}: {type(error).__name__}: {error}"
+    return RenderFailure("functions", message, path, line)
+
+
+def _public(module: ModuleType) -> dict[str, Callable[..., Any]]:
+    """The functions of `module` that templates may call."""
+    chosen = getattr(module, "__all__", None)
+    if isinstance(chosen, list | tuple):
+        return {str(name): getattr(module, name) for name in chosen if hasattr(module, name)}
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and callable(value)
+        and not inspect.isclass(value)
+        and getattr(value, "__module__", None) == module.__name__
+    }
+
+
+def _modules_in(folder: Path) -> dict[Path, str]:
+    """The files under `folder` that modules were imported from, installed packages left out."""
+    found: dict[Path, str] = {}
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name.split(".")[0] in {"promptls", "__main__"} or name.startswith(MODULE_PREFIX) or not file:
+            continue
+        path = Path(file).absolute()
+        if path.is_relative_to(folder) and "site-packages" not in path.parts:
+            found[path] = name
+    return found
+
+
+def _forget_modules_in(folder: Path) -> None:
+    """Make modules of the user import again, as they may have changed."""
+    for name in _modules_in(folder).values():
+        del sys.modules[name]
+
+
+def _times(paths: Mapping[Path, Any]) -> dict[Path, int]:
+    """The modification times in nanoseconds; 0 for a file that is gone."""
+    return {path: path.stat().st_mtime_ns if path.is_file() else 0 for path in paths}

@@ -1,0 +1,53 @@
+"""What is to be rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from promptls.rendering.values import pack, unpack
+
+Kind: TypeAlias = Literal["parts template", "prompt object"]
+
+
+@dataclass(frozen=True, slots=True)
+class RenderJob:
+    """One template, its data, and the limit to truncate to."""
+
+    path: str
+    """Absolute path of the template; included files are looked up from its folder."""
+    text: str
+    """The template's text, which may differ from what is saved."""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """The inputs by name: values that YAML can hold."""
+    unsaved: Mapping[str, str] = field(default_factory=dict)
+    """Texts of other files that count instead of what is saved, by absolute path."""
+    functions: str | None = None
+    """Absolute path of a Python file whose public functions the template may call. It is run."""
+    encoding: str = "o200k_base"
+    """The encoding, or the model, whose tokens are counted."""
+    token_limit: int = -1
+    """The most tokens that are to be kept; -1 for no limit."""
+    truncation_step: int | None = None
+    """Removal happens in multiples of this many tokens."""
+    kind: Kind = "parts template"
+
+    def to_json(self) -> dict[str, Any]:
+        """The job as JSON; raises TypeError or ValueError for data that JSON cannot carry."""
+        return {
+            "path": self.path,
+            "text": self.text,
+            "data": pack(self.data),
+            "unsaved": dict(self.unsaved),
+            "functions": self.functions,
+            "encoding": self.encoding,
+            "token_limit": self.token_limit,
+            "truncation_step": self.truncation_step,
+            "kind": self.kind,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> RenderJob:
+        """The job that `to_json` wrote."""
+        return cls(**{**value, "data": unpack(value["data"])})

@@ -1,0 +1,109 @@
+"""What rendering ends with: a rendering, or a failure. Both go through JSON unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedSection:
+    """One section of a part, with its own token count."""
+
+    name: str
+    content: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedPart:
+    """One part as the model gets it."""
+
+    index: int
+    name: str
+    role: str
+    content: Any
+    """Text; or the list or mapping that the template gave instead."""
+    tokens: int
+    """0 where the content cannot be counted: then the rendering's `problems` say why."""
+    truncation_priority: Any
+    kept: bool
+    """Whether the token limit leaves the part in the prompt."""
+    sections: tuple[RenderedSection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RenderFailure:
+    """Why there is no rendering, or what is wrong with one, and where."""
+
+    kind: str
+    """`functions`, `data`, `load`, `render`, `sandbox`, `yaml`, `parts`, `tokens`, `truncation`,
+    `encoding`, `timeout`, `memory` or `crash`."""
+    message: str
+    path: str | None = None
+    line: int | None = None
+    """0-based line of the file `path`."""
+    rendered_line: int | None = None
+    """0-based line of the rendered text."""
+    excerpt: str | None = None
+    """The rendered lines around `rendered_line`, numbered from 1."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The failure as JSON."""
+        return {"failure": asdict(self)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> RenderFailure:
+        """The failure that `to_json` wrote."""
+        return cls(**value["failure"])
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """A rendered prompt: all its parts, and what is left of them under the token limit."""
+
+    parts: tuple[RenderedPart, ...]
+    string: str | None
+    """The kept parts as one text; None where a content is no text."""
+    messages: list[dict[str, Any]]
+    """The kept parts as messages with `role` and `content`."""
+    tokens: int
+    """Tokens of all parts."""
+    tokens_kept: int
+    """Tokens of the kept parts."""
+    text: str
+    """What Jinja made, before it was read as YAML."""
+    seconds: float
+    """How long rendering and counting took."""
+    problems: tuple[RenderFailure, ...] = ()
+    """What Prompt Poet would fail at later: counting a part, joining the string, truncating."""
+    files: tuple[str, ...] = field(default=())
+    """Absolute paths of every template file that took part."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The rendering as JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Rendering:
+        """The rendering that `to_json` wrote."""
+        parts = (
+            RenderedPart(
+                **{**part, "sections": tuple(RenderedSection(**section) for section in part["sections"])}
+            )
+            for part in value["parts"]
+        )
+        return cls(
+            **{
+                **value,
+                "parts": tuple(parts),
+                "problems": tuple(RenderFailure(**problem) for problem in value["problems"]),
+                "files": tuple(value["files"]),
+            }
+        )
+
+
+def outcome_from_json(value: Mapping[str, Any]) -> Rendering | RenderFailure:
+    """Whichever of the two was written."""
+    return RenderFailure.from_json(value) if "failure" in value else Rendering.from_json(value)

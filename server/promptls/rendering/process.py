@@ -1,0 +1,148 @@
+"""The worker's process: reads jobs from standard input, writes answers to standard output.
+
+Started as `python -m promptls.rendering.process MEMORY_BYTES` by `promptls.rendering.worker`.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any, BinaryIO
+
+from promptls.rendering import frames
+from promptls.rendering.execute import execute
+from promptls.rendering.job import RenderJob
+from promptls.rendering.limits import limit_memory
+from promptls.rendering.outcome import RenderFailure
+from promptls.tokens.counting import count
+from promptls.tokens.encodings import UnknownEncodingError, load
+from promptls.tokens.vocabularies import VocabularyError
+
+REPORTS_PER_LIMIT = 10
+"""How often a running job says where it is, within its time limit."""
+
+GRACE_SECONDS = 5.0
+"""How long over its limit a job may run before the process ends itself, where no one else ended it."""
+
+
+class Outbox:
+    """The way back to the server; whole messages only, whichever thread writes."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        """Write to `stream`."""
+        self._stream = stream
+        self._lock = threading.Lock()
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Write one message, at once."""
+        frame = frames.encode(message)
+        with self._lock:
+            self._stream.write(frame)
+            self._stream.flush()
+
+
+class Reporter:
+    """Says, now and then while a job runs, which template line it is at."""
+
+    def __init__(self, outbox: Outbox, request: int, seconds: float) -> None:
+        """Report on the thread that makes this object, some times in `seconds`."""
+        self._outbox = outbox
+        self._request = request
+        self._pause = seconds / REPORTS_PER_LIMIT
+        self._watched = threading.get_ident()
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_error: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        last: tuple[str, int] | None = None
+        while not self._done.wait(self._pause):
+            place = template_place(sys._current_frames().get(self._watched))  # noqa: SLF001 - its documented use
+            if place is not None and place != last:
+                last = place
+                self._outbox.send({"id": self._request, "at": place})
+
+
+def template_place(frame: FrameType | None) -> tuple[str, int] | None:
+    """The file and 0-based line of the innermost template that runs in `frame` or its callers."""
+    while frame is not None:
+        template = frame.f_globals.get("__jinja_template__")
+        if template is not None and frame.f_code.co_filename == template.filename:
+            return template.filename, template.get_corresponding_lineno(frame.f_lineno) - 1
+        frame = frame.f_back
+    return None
+
+
+def main(arguments: list[str]) -> int:
+    """Answer jobs until standard input is closed. The one argument is the memory limit, or `none`."""
+    inbox, outbox = _take_streams()
+    # Ctrl+C in a terminal reaches every process of it; the server decides what ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    limit_memory(None if arguments == ["none"] else int(arguments[0]))
+    outbox.send({"ready": True})
+    while True:
+        try:
+            request = frames.read(inbox)
+        except EOFError:
+            return 0
+        answer = _answer_job(request, outbox) if "job" in request else _answer_count(request)
+        outbox.send({"id": request["id"], **answer})
+
+
+def _take_streams() -> tuple[BinaryIO, Outbox]:
+    """Standard input and output as streams of messages; from now on prints go to standard error."""
+    inbox = os.fdopen(os.dup(0), "rb")
+    outbox = Outbox(os.fdopen(os.dup(1), "wb"))
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - a descriptor, kept open
+    sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115 - as above
+    return inbox, outbox
+
+
+def _answer_job(request: Mapping[str, Any], outbox: Outbox) -> dict[str, Any]:
+    """The outcome of the job in `request`, as JSON."""
+    job = RenderJob.from_json(request["job"])
+    try:
+        load(job.encoding)
+    except (UnknownEncodingError, VocabularyError) as error:
+        return {"outcome": RenderFailure("encoding", str(error), job.path).to_json()}
+    outbox.send({"id": request["id"], "started": True})
+    if (folder := Path(job.functions or job.path).parent).is_dir():
+        # Functions that open files by relative names mean files beside themselves.
+        os.chdir(folder)
+    seconds: float = request["seconds"]
+    faulthandler.dump_traceback_later(seconds + GRACE_SECONDS, exit=True)
+    try:
+        with Reporter(outbox, request["id"], seconds):
+            return {"outcome": execute(job).to_json()}
+    except MemoryError:
+        return {"outcome": RenderFailure("memory", "Rendering needs more memory than it may have.").to_json()}
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def _answer_count(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The token counts of the texts in `request`, or why there are none."""
+    try:
+        return {"counts": [count(text, request["encoding"]) for text in request["texts"]]}
+    except (UnknownEncodingError, VocabularyError) as error:
+        return {"error": str(error)}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,237 @@
+"""The server's side of the worker: one process that renders and counts, one job at a time.
+
+Nothing here imports Jinja, YAML or tiktoken: the process does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Coroutine, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import promptls
+from promptls.rendering import frames
+from promptls.rendering.job import RenderJob
+from promptls.rendering.limits import Limits
+from promptls.rendering.outcome import RenderFailure, Rendering, outcome_from_json
+
+Answer = TypeVar("Answer")
+
+ATTEMPTS = 2
+"""How often a job is tried whose process ended under it."""
+
+
+class CountingError(RuntimeError):
+    """Tokens cannot be counted: an unknown encoding, or a process that does not answer."""
+
+
+class _LateError(Exception):
+    """No answer came in time; `place` is the template file and line that the job was last seen at."""
+
+    def __init__(self, place: tuple[str, int] | None) -> None:
+        super().__init__()
+        self.place = place
+
+
+class RenderWorker:
+    """A process for rendering and counting, started by the first job and again after one that killed it.
+
+    Use it from one event loop. Jobs run one after another. A caller that is cancelled does not stop
+    its job, which ends by itself or at the time limit.
+    """
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        """Hold every job to `limits`; no process is started yet."""
+        self.limits = limits or Limits()
+        self._process: asyncio.subprocess.Process | None = None
+        self._lock = asyncio.Lock()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._requests = 0
+
+    async def render(self, job: RenderJob) -> Rendering | RenderFailure:
+        """The outcome of `job`. Never raises for what is wrong with the job."""
+        try:
+            packed = job.to_json()
+        except (TypeError, ValueError) as error:
+            return RenderFailure("data", f"The template data cannot be used: {error}", job.path)
+        return await self._finish(self._render(job, packed))
+
+    async def count(self, texts: Sequence[str], encoding: str) -> list[int]:
+        """The tokens of each text in `encoding`, special tokens counted as text; raises CountingError."""
+        if not texts:
+            return []
+        return await self._finish(self._count(list(texts), encoding))
+
+    async def start(self) -> None:
+        """Start the process now, so that the first job need not wait for it."""
+        await self._finish(self._start())
+
+    async def close(self) -> None:
+        """End the process; a job that is running is given up."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._stop()
+
+    async def _finish(self, work: Coroutine[Any, Any, Answer]) -> Answer:
+        """The result of `work`, which goes on when the caller is cancelled."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    async def _start(self) -> None:
+        async with self._lock:
+            with contextlib.suppress(EOFError, OSError, _LateError):
+                await self._running()
+
+    async def _render(self, job: RenderJob, packed: dict[str, Any]) -> Rendering | RenderFailure:
+        async with self._lock:
+            ended = ""
+            for _ in range(ATTEMPTS):
+                try:
+                    answer = await self._exchange({"job": packed, "seconds": self.limits.seconds})
+                except _LateError as error:
+                    return self._timed_out(job, error.place)
+                except (EOFError, OSError) as error:
+                    ended = await self._end_of_process() or str(error)
+                    continue
+                outcome = outcome_from_json(answer["outcome"])
+                if isinstance(outcome, RenderFailure) and outcome.kind == "memory":
+                    # What filled the memory may still be held by something in the process.
+                    await self._stop()
+                    outcome = replace(outcome, message=self._out_of_memory(), path=outcome.path or job.path)
+                return outcome
+        message = f"The rendering process ended {ATTEMPTS} times while it rendered this file ({ended})."
+        return RenderFailure("crash", message, job.path)
+
+    async def _count(self, texts: list[str], encoding: str) -> list[int]:
+        async with self._lock:
+            for _ in range(ATTEMPTS):
+                try:
+                    answer = await self._exchange({"texts": texts, "encoding": encoding})
+                except _LateError:
+                    seconds = self.limits.start_seconds
+                    raise CountingError(f"Counting tokens took longer than {seconds:g} seconds.") from None
+                except (EOFError, OSError):
+                    await self._stop()
+                    continue
+                if "error" in answer:
+                    raise CountingError(answer["error"])
+                counts: list[int] = answer["counts"]
+                return counts
+        raise CountingError("The process that counts tokens cannot be started, or ends at once.")
+
+    async def _exchange(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The answer to `request`; raises _LateError, EOFError or OSError, and then the process is gone."""
+        process = await self._running()
+        assert process.stdin is not None
+        self._requests += 1
+        number = self._requests
+        process.stdin.write(frames.encode({"id": number, **request}))
+        await process.stdin.drain()
+        deadline = time.monotonic() + self.limits.start_seconds
+        place: tuple[str, int] | None = None
+        while True:
+            message = await self._receive(process, deadline, place)
+            if message.get("id") != number:
+                continue
+            if "started" in message:
+                deadline = time.monotonic() + self.limits.seconds
+            elif "at" in message:
+                path, line = message["at"]
+                place = (path, line)
+            else:
+                return message
+
+    async def _receive(
+        self, process: asyncio.subprocess.Process, deadline: float, place: tuple[str, int] | None
+    ) -> dict[str, Any]:
+        """The next message; raises _LateError after `deadline`, with the process stopped, or EOFError."""
+        assert process.stdout is not None
+        try:
+            return await asyncio.wait_for(
+                _read_message(process.stdout), max(0.0, deadline - time.monotonic())
+            )
+        except (asyncio.TimeoutError, asyncio.CancelledError) as error:
+            # A message that was read half would make nonsense of the next: a new process begins anew.
+            await self._stop()
+            if isinstance(error, asyncio.CancelledError):
+                raise
+            raise _LateError(place) from None
+
+    async def _running(self) -> asyncio.subprocess.Process:
+        """The process, started and ready; raises _LateError, EOFError or OSError where it does not start."""
+        if self._process is not None and self._process.returncode is None:
+            return self._process
+        await self._stop()
+        memory = self.limits.memory_bytes
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "promptls.rendering.process",
+            "none" if memory is None else str(memory),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # `-m` puts the working folder first on the import path: in a user's folder, a file named
+            # like a library would be run. Here only this package is found.
+            cwd=Path(promptls.__file__).parent.parent,
+            # Without it, a console window opens on Windows.
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+        await self._receive(self._process, time.monotonic() + self.limits.start_seconds, None)
+        return self._process
+
+    async def _end_of_process(self) -> str:
+        """How the process ended, in words; it is stopped where it did not end."""
+        process = self._process
+        await self._stop()
+        if process is None or process.returncode is None:
+            return ""
+        if process.returncode < 0:
+            return f"signal {signal.Signals(-process.returncode).name}"
+        return f"exit code {process.returncode}"
+
+    async def _stop(self) -> None:
+        """End the process, if there is one, and wait for its end."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+    def _timed_out(self, job: RenderJob, place: tuple[str, int] | None) -> RenderFailure:
+        """The failure for a job that was stopped at the time limit."""
+        path, line = place or (job.path, None)
+        where = f", at line {line + 1} of {Path(path).name}" if line is not None else ""
+        message = (
+            f"Rendering did not end within its limit of {self.limits.seconds:g} seconds and was stopped"
+            f"{where}: look for a loop or a function that takes long."
+        )
+        return RenderFailure("timeout", message, path, line)
+
+    def _out_of_memory(self) -> str:
+        """The message for a job that met the memory limit."""
+        memory = self.limits.memory_bytes
+        limit = "" if memory is None else f" its limit of {memory / (1 << 20):.0f} MiB of"
+        return f"Rendering needs more than{limit} memory: look for a loop or a value that grows."
+
+
+async def _read_message(stream: asyncio.StreamReader) -> dict[str, Any]:
+    """The next message of `stream`; raises EOFError where the process is gone."""
+    try:
+        header = await stream.readexactly(frames.HEADER_BYTES)
+        message: dict[str, Any] = frames.decode(await stream.readexactly(frames.body_length(header)))
+    except asyncio.IncompleteReadError as error:
+        raise EOFError("the process closed its output") from error
+    return message
