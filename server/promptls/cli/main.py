@@ -128,11 +128,11 @@ def _help() -> str:
 
 
 def _unknown_command_remedy(word: str) -> str:
-    from difflib import get_close_matches
+    from promptls.text.nearest import nearest
 
-    near = get_close_matches(word, COMMANDS, n=1)
+    near = nearest(word, COMMANDS)
     if near:
-        return f"did you mean `promptls {near[0]}`? `promptls --help` lists all commands"
+        return f"did you mean `promptls {near}`? `promptls --help` lists all commands"
     return "`promptls --help` lists the commands"
 
 

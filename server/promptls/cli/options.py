@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import re
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from promptls.text.failure import WrongUse
+from promptls.text.nearest import nearest
 
 
 class Parser(argparse.ArgumentParser):
@@ -27,7 +27,7 @@ class Parser(argparse.ArgumentParser):
                 f"`{self.prog}` has no option `{word}`" if word.startswith("-") else f"`{word}` is too much"
             )
             options = [option for action in self._actions for option in action.option_strings]
-            near = get_close_matches(word, options, n=1)
+            near = nearest(word, options)
             if near:
-                remedy = f"did you mean `{near[0]}`? {remedy}"
+                remedy = f"did you mean `{near}`? {remedy}"
         raise WrongUse(message, remedy=remedy)
