@@ -1,1 +1,1 @@
-"""Rows of data sets, streamed from their back ends."""
+"""Rows to try a prompt on, read from files one row at a time."""

@@ -1,1 +1,1 @@
-"""Scores of responses: what a metric is, how one is loaded, and the ready ones."""
+"""Scores: what a row's response is worth, with the reason."""

@@ -1,1 +1,1 @@
-"""Language models by the name `provider:model`: messages in, a completion out."""
+"""Models that answer messages, one provider a module."""

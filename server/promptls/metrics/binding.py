@@ -1,0 +1,70 @@
+"""Which value each parameter of a metric gets, by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from promptls.metrics.loading import metric_parameters
+from promptls.metrics.metric import Metric
+from promptls.text.failure import WrongUse
+from promptls.text.nearest import did_you_mean
+
+RESPONSE_NAMES = ("response", "prediction", "predicted")
+EXPECTED_PREFIX = "expected_"
+
+
+def check_binding(metric: Metric, columns: Sequence[str], output_key: str | None) -> None:
+    """Raises `WrongUse` when a row with `columns` cannot give `metric` a parameter that it needs."""
+    for name in metric_parameters(metric).required:
+        if _source(name, columns, output_key) is None:
+            listed = ", ".join(f"`{column}`" for column in columns)
+            wanted = name.removeprefix(EXPECTED_PREFIX)
+            raise WrongUse(
+                f"the metric `{metric.name}` needs `{name}`, and the data set has no such column"
+                f"{did_you_mean(wanted, columns).rstrip('?')}",
+                remedy=f"the columns are {listed}; name the parameter after one of them "
+                "(`expected_<column>` works too), or `response`, or give it a default",
+            )
+
+
+def bound_arguments(
+    metric: Metric, row: Mapping[str, Any], response: str, output_key: str | None
+) -> dict[str, Any]:
+    """The arguments for `metric`, taken from the row and the response by the parameters' names.
+
+    `response`, `prediction` and `predicted` are the model's response; `row` is the whole row; a
+    column's name is its value, also behind `expected_`; `expected` is the column of that name,
+    else the column of the prompt's output key.
+    """
+    parameters = metric_parameters(metric)
+    columns = tuple(row)
+    names = [*parameters.required, *parameters.optional]
+    if parameters.takes_any:
+        names += ["response", *(column for column in columns if column not in names)]
+    arguments: dict[str, Any] = {}
+    for name in names:
+        source = _source(name, columns, output_key)
+        if source == "response":
+            arguments[name] = response
+        elif source == "row":
+            arguments[name] = dict(row)
+        elif source is not None:
+            arguments[name] = row[source.removeprefix("column ")]
+    return arguments
+
+
+def _source(name: str, columns: Sequence[str], output_key: str | None) -> str | None:
+    """`response`, `row`, `column <name>`, or None for a name that stands for nothing."""
+    if name == "response":
+        return "response"
+    if name in columns:
+        return f"column {name}"
+    if name in RESPONSE_NAMES:
+        return "response"
+    if name == "row":
+        return "row"
+    if name == "expected" and output_key in columns:
+        return f"column {output_key}"
+    column = name.removeprefix(EXPECTED_PREFIX)
+    return f"column {column}" if column != name and column in columns else None

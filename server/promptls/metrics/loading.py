@@ -1,0 +1,172 @@
+"""Metrics by the name that a header gives them: a ready one, or `file.py:name`.
+
+Loading runs the file. Only the process of an experiment does so, never the language server.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from promptls.metrics.metric import Metric
+from promptls.metrics.ready import READY_METRICS
+from promptls.text.failure import Failure, FilePlace, WrongUse
+from promptls.text.nearest import nearest
+
+
+def load_metric(name: str, root: Path) -> Metric:
+    """The metric `name`; a file's path is read from `root`.
+
+    A plain function counts as a numeric metric without limits when it is not decorated; an object
+    of another library counts when it has `score`. Raises `WrongUse` for a file or a name that is
+    not there, `Failure` for a file that cannot be run.
+    """
+    file, colon, attribute = name.rpartition(":")
+    if not colon or not file.endswith(".py"):
+        if name in READY_METRICS:
+            return READY_METRICS[name]
+        known = ", ".join(f"`{ready}`" for ready in READY_METRICS)
+        near = nearest(name, READY_METRICS)
+        hint = f"did you mean `{near}`? " if near else ""
+        raise WrongUse(
+            f"there is no metric `{name}`",
+            remedy=f"{hint}ready ones are {known}; your own are written as `file.py:function`",
+        )
+    path = root / file
+    found = getattr(_module(path, name), attribute, None)
+    if found is None:
+        near = nearest(attribute, _metric_names(_module(path, name)))
+        raise WrongUse(
+            f"the file has no metric `{attribute}`",
+            FilePlace(path),
+            f"did you mean `{near}`?" if near else f"write a function `{attribute}` in it",
+        )
+    return _as_metric(found, attribute, path)
+
+
+class Parameters(NamedTuple):
+    """The names of a function's parameters; `takes_any` where it takes any others too."""
+
+    required: list[str]
+    optional: list[str]
+    takes_any: bool
+
+
+def metric_parameters(metric: Metric) -> Parameters:
+    """The parameters of the metric's function."""
+    required: list[str] = []
+    optional: list[str] = []
+    takes_any = False
+    for parameter in inspect.signature(metric.function).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            takes_any = True
+        elif parameter.kind is not parameter.VAR_POSITIONAL:
+            (required if parameter.default is parameter.empty else optional).append(parameter.name)
+    return Parameters(required, optional, takes_any)
+
+
+def _module(path: Path, metric: str) -> ModuleType:
+    # The path's digest keeps files of the same name in two folders apart.
+    name = f"_promptls_metrics_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    if not path.is_file():
+        others = sorted(file.name for file in path.parent.glob("*.py"))
+        near = nearest(path.name, others)
+        raise WrongUse(
+            f"the file of the metric `{metric}` does not exist",
+            FilePlace(path),
+            f"did you mean `{near}`?" if near else "check the path; it is read from the prompt file's folder",
+        )
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # What stands beside the file is imported by its plain name, as when the file is run.
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's file may raise anything
+        del sys.modules[name]
+        raise Failure(
+            f"the file of the metric `{metric}` cannot be run: {type(error).__name__}: {error}",
+            FilePlace(path, _line_in(path, error)),
+            _import_remedy(error),
+        ) from None
+    return module
+
+
+def _import_remedy(error: BaseException) -> str:
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return (
+            f"install the package that has the module `{error.name}` beside promptls, or correct the import"
+        )
+    return "correct the file; `python` on it shows the same error"
+
+
+def _line_in(path: Path, error: BaseException) -> int | None:
+    if isinstance(error, SyntaxError):
+        return error.lineno - 1 if error.lineno else None
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename) == path and frame.lineno
+    ]
+    return lines[-1] - 1 if lines else None
+
+
+def _metric_names(module: ModuleType) -> list[str]:
+    return [
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, Metric) or hasattr(value, "score") or inspect.isfunction(value)
+    ]
+
+
+def _as_metric(found: Any, attribute: str, path: Path) -> Metric:
+    if isinstance(found, Metric):
+        return found
+    if inspect.isfunction(found):
+        return Metric(attribute, "numeric", None, found)
+    if callable(getattr(found, "score", None)) and not inspect.isclass(found):
+        return _foreign_metric(found, attribute)
+    raise WrongUse(
+        f"`{attribute}` is no metric",
+        FilePlace(path),
+        "decorate a function with `discrete_metric`, `numeric_metric` or `ranking_metric` from promptls",
+    )
+
+
+def _foreign_metric(found: Any, attribute: str) -> Metric:
+    """A metric object of another library, such as Ragas, behind promptls's interface."""
+    allowed = getattr(found, "allowed_values", None)
+    asynchronous = callable(getattr(found, "ascore", None))
+    score = found.ascore if asynchronous else found.score
+    # Ragas keeps the decorated function there; it alone knows the names of the parameters.
+    named = getattr(found, "_func", None) or score
+
+    async def awaited(**arguments: Any) -> Any:
+        return await score(**arguments)
+
+    def called(**arguments: Any) -> Any:
+        return score(**arguments)
+
+    chosen: Any = awaited if asynchronous else called
+    # `inspect` reads it; without it, every foreign metric would seem to take any arguments.
+    chosen.__signature__ = inspect.signature(named)
+    name = str(getattr(found, "name", None) or attribute)
+    # Ragas tells the kinds apart by the Python type of the allowed values.
+    if isinstance(allowed, list):
+        return Metric(name, "discrete", allowed, chosen)
+    if isinstance(allowed, int):
+        return Metric(name, "ranking", allowed, chosen)
+    return Metric(name, "numeric", allowed if isinstance(allowed, tuple | range) else None, chosen)

@@ -1,0 +1,168 @@
+"""Models that run on this machine, each in a process of its own.
+
+A process can be ended in the middle of an answer, and takes neither its memory nor a crash of the
+C++ code with it into the process that asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import promptls
+from promptls.models.model import Completion, ModelError
+from promptls.models.weights import weights_file
+
+# Seconds that loading the weights may take on a slow disk.
+LOAD_TIMEOUT = 120.0
+
+# Bytes that one answer's line may have.
+LONGEST_LINE = 64 * 1024 * 1024
+
+# Characters of the process's own messages that an error quotes.
+QUOTED = 300
+
+# Tokens of an answer where nobody says how long it may be; a small model may never stop by itself.
+MOST_TOKENS = 1024
+
+
+class LocalModel:
+    """A local model; its process starts with the first request, and again after it has died."""
+
+    most_at_once: int | None = 1
+
+    def __init__(self, name: str) -> None:
+        self.name = f"local:{name}"
+        self._file = weights_file(name)
+        self._process: asyncio.subprocess.Process | None = None
+        self._messages: IO[bytes] | None = None
+        self._turn = asyncio.Lock()
+
+    async def complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        parameters: Mapping[str, Any],
+        json_schema: Mapping[str, Any] | None,
+    ) -> Completion:
+        """The model's answer, held to `json_schema`; requests are answered one after the other."""
+        request = {
+            "messages": list(messages),
+            "parameters": {"max_tokens": MOST_TOKENS, **parameters},
+            "json_schema": json_schema,
+        }
+        async with self._turn:
+            process = await self._running()
+            began = time.perf_counter()
+            try:
+                answer = await self._ask(process, request)
+            except BaseException:
+                # Cancelled, timed out or broken: the process would go on with an answer for nobody.
+                await self._end()
+                raise
+            seconds = time.perf_counter() - began
+        return self._completion(answer, seconds)
+
+    async def close(self) -> None:
+        """The process is ended."""
+        await self._end()
+
+    async def _running(self) -> asyncio.subprocess.Process:
+        if self._process is not None and self._process.returncode is None:
+            return self._process
+        await self._end()
+        self._messages = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed with the process
+        self._process = await asyncio.create_subprocess_exec(
+            *[sys.executable, "-m", "promptls.models.local_process", str(self._file)],
+            # `-m` puts the working folder first on the import path; in this one only promptls is found.
+            cwd=Path(promptls.__file__).parent.parent,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=self._messages,
+            limit=LONGEST_LINE,
+        )
+        try:
+            ready = await asyncio.wait_for(self._answer(self._process), LOAD_TIMEOUT)
+        except asyncio.TimeoutError:
+            await self._end()
+            raise ModelError(
+                f"{self.name} did not load within {LOAD_TIMEOUT:.0f} seconds",
+                "try again when the machine is less busy",
+                retryable=True,
+            ) from None
+        except BaseException:
+            await self._end()
+            raise
+        if "ready" not in ready:
+            await self._end()
+            raise ModelError(
+                f"{self.name} could not be loaded: {ready['error']['message']}",
+                "install its packages again; `promptls doctor` shows what is there",
+            )
+        return self._process
+
+    async def _ask(self, process: asyncio.subprocess.Process, request: dict[str, Any]) -> dict[str, Any]:
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(request).encode() + b"\n")
+        # A process that has died is noticed by its missing answer.
+        with contextlib.suppress(ConnectionError):
+            await process.stdin.drain()
+        return await self._answer(process)
+
+    async def _answer(self, process: asyncio.subprocess.Process) -> dict[str, Any]:
+        assert process.stdout is not None
+        line = await process.stdout.readline()
+        if not line.endswith(b"\n"):
+            code = await process.wait()
+            raise ModelError(
+                f"the process of {self.name} ended unexpectedly (exit code {code}){self._last_words()}",
+                "run it again; if it happens again, check that there is enough free memory",
+                retryable=True,
+            )
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _last_words(self) -> str:
+        if self._messages is None:
+            return ""
+        self._messages.seek(0)
+        words = self._messages.read().decode(errors="replace").strip()
+        return f": …{words[-QUOTED:]}" if words else ""
+
+    async def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+        if self._messages is not None:
+            self._messages.close()
+            self._messages = None
+
+    def _completion(self, answer: dict[str, Any], seconds: float) -> Completion:
+        error = answer.get("error")
+        if error:
+            if error.get("type") == "exceed_context_size_error":
+                long, most = error["n_prompt_tokens"], error["n_ctx"]
+                raise ModelError(
+                    f"the prompt has {long} tokens, and {self.name} takes {most}",
+                    "shorten the prompt, or choose a model with a longer context",
+                )
+            raise ModelError(f"{self.name} refused the request: {error.get('message')}")
+        choice = answer["choices"][0]
+        usage = answer.get("usage") or {}
+        return Completion(
+            text=choice["message"].get("content") or "",
+            input_tokens=usage.get("prompt_tokens"),
+            output_tokens=usage.get("completion_tokens"),
+            seconds=seconds,
+            model=self.name,
+            finish_reason=choice.get("finish_reason") or "stop",
+        )

@@ -1,0 +1,95 @@
+"""The process that holds a local model: `python -m promptls.models.local_process FILE`.
+
+One JSON request a line on standard input, `{"messages", "parameters", "json_schema"}`; one JSON
+answer a line on standard output: `{"ready": true}` first, then for each request what llama.cpp's
+chat completions give, or `{"error": {"message", "type"}}`. It ends when its input ends, in the
+middle of an answer too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+from typing import Any, TextIO
+
+# Tokens of context; SmolLM2 was trained with as many, and its cache then takes about 180 MB.
+CONTEXT_TOKENS = 8192
+
+
+def main() -> None:
+    """Serves requests until standard input ends."""
+    answers = _own_output()
+    requests: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(requests,), daemon=True).start()
+    try:
+        server = _load(sys.argv[1])
+    except Exception as error:
+        _answer(answers, {"error": {"message": str(error), "type": "load"}})
+        raise
+    _answer(answers, {"ready": True})
+    while True:
+        _answer(answers, _complete(server, json.loads(requests.get())))
+
+
+def _own_output() -> TextIO:
+    # llama.cpp writes to the standard output now and then, which must not mix with the answers.
+    own = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
+    os.dup2(2, 1)
+    return own
+
+
+def _read(requests: queue.SimpleQueue[str]) -> None:
+    for line in sys.stdin:
+        requests.put(line)
+    # The one who asked is gone; an answer that is half made serves nobody.
+    os._exit(0)
+
+
+def _load(file: str) -> Any:
+    import xllamacpp
+
+    settings = xllamacpp.CommonParams()
+    settings.model.path = file
+    settings.n_ctx = CONTEXT_TOKENS
+    # One request at a time: answers do not depend on what else is being asked, and the shared
+    # beginning of the prompts stays in the cache.
+    settings.n_parallel = 1
+    threads = _cores()
+    settings.cpuparams.n_threads = threads
+    settings.cpuparams_batch.n_threads = threads
+    settings.warmup = False
+    settings.verbosity = -1
+    return xllamacpp.Server(settings)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
+
+
+def _complete(server: Any, request: dict[str, Any]) -> Any:
+    body: dict[str, Any] = {**request["parameters"], "messages": request["messages"]}
+    if request["json_schema"] is not None:
+        schema = {
+            # Free white space lets a small model run away into blank lines.
+            "x-guidance": {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "},
+            **request["json_schema"],
+        }
+        body["response_format"] = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+    try:
+        return server.handle_chat_completions(body)
+    except Exception as error:  # noqa: BLE001 - llama.cpp's errors are many, and all mean that there is no answer
+        return {"error": {"message": str(error), "type": type(error).__name__}}
+
+
+def _answer(stream: TextIO, value: Any) -> None:
+    stream.write(json.dumps(value) + "\n")
+    stream.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""What every model offers: an answer to messages, with what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from promptls.text.failure import Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A model's answer; `seconds` is the time of the request that gave it, retries not counted.
+
+    `finish_reason` is the provider's own word, `stop` and `length` with most of them.
+    """
+
+    text: str
+    input_tokens: int | None
+    output_tokens: int | None
+    seconds: float
+    model: str
+    finish_reason: str
+
+
+class ModelError(Failure):
+    """A model that cannot be had, or that did not answer.
+
+    `retryable` says whether the same request may well succeed later. Raisers have already
+    retried what is worth it.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        remedy: str | None = None,
+        *,
+        retryable: bool = False,
+        place: FilePlace | None = None,
+    ) -> None:
+        super().__init__(message, place, remedy)
+        self.retryable = retryable
+
+
+class Model(Protocol):
+    """A model that is ready to answer."""
+
+    @property
+    def most_at_once(self) -> int | None:
+        """How many requests the model works on at a time; None is as many as come."""
+
+    async def complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        parameters: Mapping[str, Any],
+        json_schema: Mapping[str, Any] | None,
+    ) -> Completion:
+        """The answer to `messages`, held to `json_schema` where the provider can.
+
+        `parameters` are `temperature`, `max_tokens`, `seed` and what else the provider knows.
+        Raises `ModelError`. A cancelled call stops the work at once.
+        """
+
+    async def close(self) -> None:
+        """Frees what the model holds: connections, a process."""
