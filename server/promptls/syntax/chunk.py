@@ -9,8 +9,9 @@ the edited ones are the same objects as before, with everything already known of
 from __future__ import annotations
 
 import re
-from functools import cached_property
-from typing import Final
+from collections.abc import Callable
+from functools import cached_property, wraps
+from typing import Final, TypeVar
 
 from promptls.syntax.jinja.scan import Tag, scan
 from promptls.text.lines import line_starts
@@ -22,8 +23,7 @@ class Chunk:
     """A piece of a text with its Jinja tags; spans inside it count from its start.
 
     `reach` is how many characters behind its end could change its tags: none, unless a tag
-    in it is not closed. `kept` holds what other rooms derive from the chunk, under a key of
-    theirs.
+    in it is not closed. `kept` holds what is derived from the chunk, by the function `kept` wraps.
     """
 
     __slots__ = ("__dict__", "kept", "line_starts", "reach", "tags", "text")
@@ -47,6 +47,21 @@ class Chunk:
         for tag in reversed(self.tags):
             text = text[: tag.span.start] + " " + text[tag.span.end :]
         return bool(_CONTENT.search(text))
+
+
+Derived = TypeVar("Derived")
+
+
+def kept(derive: Callable[[Chunk], Derived]) -> Callable[[Chunk], Derived]:
+    """`derive`, computed once a chunk and kept with the chunk for as long as that lives."""
+
+    @wraps(derive)
+    def once(chunk: Chunk) -> Derived:
+        if derive not in chunk.kept:
+            chunk.kept[derive] = derive(chunk)
+        return chunk.kept[derive]  # type: ignore[return-value]  # put there by the line above
+
+    return once
 
 
 def cut(text: str, *, at_items: bool) -> list[Chunk]:

@@ -159,8 +159,7 @@ class Source:
         shared = {chunk.text: chunk for chunk in self.chunks[first : last + 1]}
         fresh = tuple(
             known
-            if (known := shared.get(chunk.text))
-            and (known.tags, known.reach) == (chunk.tags, chunk.reach)
+            if (known := shared.get(chunk.text)) and (known.tags, known.reach) == (chunk.tags, chunk.reach)
             else chunk
             for chunk in chunks
         )

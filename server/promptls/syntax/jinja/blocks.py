@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.syntax.chunk import Chunk
+from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.statements import MIDDLES
 from promptls.syntax.problem import Related, SyntaxProblem
@@ -63,12 +63,10 @@ def block_tags(chunk: Chunk) -> Iterator[BlockTag]:
             yield BlockTag("close", _CLOSERS[keyword], span, index)
 
 
+@kept
 def chunk_blocks(chunk: Chunk) -> ChunkBlocks:
     """The chunk's own blocks, and what it leaves open or closes of others."""
-    known = chunk.kept.get(chunk_blocks)
-    if known is None:
-        known = chunk.kept[chunk_blocks] = _match(chunk)
-    return known  # type: ignore[return-value]
+    return _match(chunk)
 
 
 def _match(chunk: Chunk) -> ChunkBlocks:

@@ -416,7 +416,15 @@ class ExpressionParser:
     def _at_test_argument(self) -> bool:
         if self.token.kind in {"string", "integer", "float"} or self.at_operator("(", "[", "{"):
             return True
-        return self.token.kind == "name" and self.token.text not in {"else", "or", "and", "if", "is", "in", "not"}
+        return self.token.kind == "name" and self.token.text not in {
+            "else",
+            "or",
+            "and",
+            "if",
+            "is",
+            "in",
+            "not",
+        }
 
 
 def _number(token: Token) -> int | float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.syntax.chunk import Chunk
+from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.nodes import TagTree
 from promptls.syntax.jinja.scan import Tag
 from promptls.syntax.jinja.statements import BLOCKS, KEYWORDS, parse_tag
@@ -23,12 +23,10 @@ def tag_tree(tag: Tag) -> TagTree:
     return parse_tag(tag.text, tag.inner_start, tag.inner_end)
 
 
+@kept
 def tag_problems(chunk: Chunk) -> tuple[SyntaxProblem, ...]:
     """The errors inside the chunk's tags, one a tag at most, in their order."""
-    known = chunk.kept.get(tag_problems)
-    if known is None:
-        known = chunk.kept[tag_problems] = tuple(_problems(chunk))
-    return known  # type: ignore[return-value]
+    return tuple(_problems(chunk))
 
 
 def _problems(chunk: Chunk) -> Iterator[SyntaxProblem]:

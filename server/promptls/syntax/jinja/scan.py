@@ -209,8 +209,13 @@ def _raw(text: str, at: int, base: int, begin: re.Match[str]) -> tuple[Tag, int]
     match = _RAW_END.search(text, begin.end())
     if match is None:
         tag = Tag(
-            "raw", Span(at - base, begin.end() - base), begin.group(), 2, begin.end() - at - 2,
-            unclosed="{% endraw %}", body=Span(begin.end() - base, begin.end() - base),
+            "raw",
+            Span(at - base, begin.end() - base),
+            begin.group(),
+            2,
+            begin.end() - at - 2,
+            unclosed="{% endraw %}",
+            body=Span(begin.end() - base, begin.end() - base),
         )
         return tag, UNSEEN
     body_start, body_end = begin.end(), match.start()

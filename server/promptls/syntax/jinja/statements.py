@@ -25,15 +25,19 @@ from promptls.syntax.jinja.nodes import (
 from promptls.syntax.jinja.tokens import Token, tokenize
 from promptls.text.span import Span
 
-BLOCKS: Final = frozenset({"for", "if", "block", "macro", "call", "filter", "set", "with", "autoescape", "raw"})
+BLOCKS: Final = frozenset(
+    {"for", "if", "block", "macro", "call", "filter", "set", "with", "autoescape", "raw"}
+)
 """Keywords that can open a block; `set` does so only without a value."""
 
 MIDDLES: Final = {"elif": ("if",), "else": ("if", "for")}
 """Keywords that divide a block, and the blocks that they divide."""
 
-KEYWORDS: Final = BLOCKS | {"elif", "else", "include", "import", "from", "extends", "print"} | {
-    f"end{keyword}" for keyword in BLOCKS
-}
+KEYWORDS: Final = (
+    BLOCKS
+    | {"elif", "else", "include", "import", "from", "extends", "print"}
+    | {f"end{keyword}" for keyword in BLOCKS}
+)
 """Every tag of Jinja without extensions, as Prompt Poet uses it."""
 
 
@@ -50,7 +54,9 @@ def parse_tag(text: str, inner_start: int, inner_end: int) -> TagTree:
     if parser.token.kind != "end":
         token = parser.token
         parser.problem(
-            Span(token.start, token.end), f"unexpected `{token.text}`", f"`{'}}' if text[1] == '{' else '%}'}`"
+            Span(token.start, token.end),
+            f"unexpected `{token.text}`",
+            f"`{'}}' if text[1] == '{' else '%}'}`",
         )
     return TagTree(statement, tuple(parser.problems))
 
@@ -118,7 +124,12 @@ def _macro(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
     name, name_span = _defined_name(parser, "the macro's name")
     parameters = _parameters(parser)
     return Statement(
-        keyword, span, name=name, name_span=name_span, parameters=parameters, opens_block=True,
+        keyword,
+        span,
+        name=name,
+        name_span=name_span,
+        parameters=parameters,
+        opens_block=True,
         expressions=tuple(item.default for item in parameters if item.default),
     )
 
@@ -127,9 +138,7 @@ def _call(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
     parameters = _parameters(parser) if parser.at_operator("(") else ()
     called = parser.expression()
     defaults = tuple(item.default for item in parameters if item.default)
-    return Statement(
-        keyword, span, expressions=(*defaults, called), parameters=parameters, opens_block=True
-    )
+    return Statement(keyword, span, expressions=(*defaults, called), parameters=parameters, opens_block=True)
 
 
 def _parameters(parser: ExpressionParser) -> tuple[Parameter, ...]:
@@ -166,7 +175,12 @@ def _include(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
         ignored = parser.skip_name("missing")
     context = _context(parser, default=True)
     return Statement(
-        keyword, span, expressions=(template,), template=template, ignore_missing=ignored, with_context=context
+        keyword,
+        span,
+        expressions=(template,),
+        template=template,
+        ignore_missing=ignored,
+        with_context=context,
     )
 
 
@@ -182,7 +196,12 @@ def _import(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
     name, name_span = _defined_name(parser, "the name to import as")
     context = _context(parser, default=False)
     return Statement(
-        keyword, span, expressions=(template,), template=template, name=name, name_span=name_span,
+        keyword,
+        span,
+        expressions=(template,),
+        template=template,
+        name=name,
+        name_span=name_span,
         with_context=context,
     )
 
@@ -208,7 +227,11 @@ def _from(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
         parser.missing("a name to import")
     context = _context(parser, default=False)
     return Statement(
-        keyword, span, expressions=(template,), template=template, imported=tuple(imported),
+        keyword,
+        span,
+        expressions=(template,),
+        template=template,
+        imported=tuple(imported),
         with_context=context,
     )
 
@@ -244,9 +267,7 @@ def _defined_name(parser: ExpressionParser, expected: str) -> tuple[str, Span]:
     return token.text, Span(token.start, token.end)
 
 
-def _target(
-    parser: ExpressionParser, *, stops: tuple[str, ...] = (), single: bool = False
-) -> Expression:
+def _target(parser: ExpressionParser, *, stops: tuple[str, ...] = (), single: bool = False) -> Expression:
     start = parser.token.start
     names = [_target_name(parser, stops)]
     while not single and parser.at_operator(","):
@@ -277,9 +298,22 @@ def _target_name(parser: ExpressionParser, stops: tuple[str, ...]) -> Expression
 
 
 _READERS: Final = {
-    "for": _for, "if": _if, "elif": _if, "else": _bare, "set": _set, "with": _with, "macro": _macro,
-    "call": _call, "filter": _filter, "block": _block, "include": _include, "extends": _extends,
-    "import": _import, "from": _from, "autoescape": _one_expression, "print": _one_expression,
+    "for": _for,
+    "if": _if,
+    "elif": _if,
+    "else": _bare,
+    "set": _set,
+    "with": _with,
+    "macro": _macro,
+    "call": _call,
+    "filter": _filter,
+    "block": _block,
+    "include": _include,
+    "extends": _extends,
+    "import": _import,
+    "from": _from,
+    "autoescape": _one_expression,
+    "print": _one_expression,
 }
 
 __all__ = ["BLOCKS", "KEYWORDS", "MIDDLES", "Missing", "Problem", "parse_tag"]

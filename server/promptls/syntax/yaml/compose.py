@@ -35,7 +35,7 @@ _PLAIN_WORDS: Final = {
     "found unexpected end of stream": "a quoted value that is not closed",
     "found unexpected document indicator": "a quoted value that is not closed",
     "found character that cannot start any token": "this character cannot begin a value; quote the value",
-    "expected a single document in the stream": "a second document; a prompt is one document",
+    "but found another document": "a second document begins here; a prompt is one document",
     "did not find expected ',' or ']'": "expected `,` or `]`",
     "did not find expected ',' or '}'": "expected `,` or `}`",
 }
@@ -58,9 +58,7 @@ class Composed:
     error: YamlError | None
 
 
-def compose(
-    text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[Span], bool]
-) -> Composed:
+def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[Span], bool]) -> Composed:
     """The tree of `text`, its spans made by `span` and its dynamic scalars told by `is_dynamic`."""
     if _is_too_deep(text):
         return Composed(None, YamlError(0, f"nested more than {MAX_DEPTH} levels deep"))
@@ -70,7 +68,11 @@ def compose(
     except yaml.MarkedYAMLError as error:
         return Composed(None, _placed(error, text))
     except yaml.reader.ReaderError as error:
-        character = f"U+{ord(error.character):04X}" if isinstance(error.character, str) else f"U+{error.character:04X}"
+        character = (
+            f"U+{ord(error.character):04X}"
+            if isinstance(error.character, str)
+            else f"U+{error.character:04X}"
+        )
         position = max(text.find(chr(int(character[2:], 16))), 0)
         return Composed(None, YamlError(position, f"the character {character} is not allowed in YAML"))
     except (RecursionError, UnicodeEncodeError, ValueError) as error:
@@ -105,7 +107,10 @@ def _placed(error: yaml.MarkedYAMLError, text: str) -> YamlError:
 
 
 def _convert(
-    node: yaml.Node, span: Callable[[int, int], Span], is_dynamic: Callable[[Span], bool], known: dict[int, Node]
+    node: yaml.Node,
+    span: Callable[[int, int], Span],
+    is_dynamic: Callable[[Span], bool],
+    known: dict[int, Node],
 ) -> Node:
     """The node in our form; an alias gives the anchor's node again."""
     if id(node) in known:

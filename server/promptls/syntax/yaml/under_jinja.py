@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from promptls.syntax.chunk import Chunk
+from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.blocks import Pair, chunk_blocks
 from promptls.syntax.jinja.nodes import Name, walk
 from promptls.syntax.jinja.problems import tag_tree
@@ -39,12 +39,10 @@ class _Reading(NamedTuple):
     aliases: tuple[tuple[str, Span], ...]
 
 
+@kept
 def chunk_yaml(chunk: Chunk) -> ChunkYaml:
     """What YAML the chunk holds; every span counts from the chunk's start."""
-    known = chunk.kept.get(chunk_yaml)
-    if known is None:
-        known = chunk.kept[chunk_yaml] = _read(chunk)
-    return known  # type: ignore[return-value]
+    return _read(chunk)
 
 
 def _read(chunk: Chunk) -> ChunkYaml:
@@ -142,7 +140,9 @@ def _branch_problem(chunk: Chunk, ifs: list[Pair], readings: list[_Reading]) -> 
         origin = reading.projection.origin(error.offset)
         inside = [pair for pair in ifs if _spans(chunk, pair, origin)]
         outside = [pair for pair in ifs if pair not in inside]
-        if not inside or any(_names(chunk, pair) & _names(chunk, other) for pair in inside for other in outside):
+        if not inside or any(
+            _names(chunk, pair) & _names(chunk, other) for pair in inside for other in outside
+        ):
             continue
         choices = {pair.opening: len(pair.middles) + 1 for pair in outside}
         for pair in inside:

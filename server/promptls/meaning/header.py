@@ -1,0 +1,219 @@
+"""What a prompt file declares of itself, in its header or at its top level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final
+
+import yaml
+
+from promptls.settings.header import Header
+from promptls.syntax.source import Source
+from promptls.syntax.yaml.compose import compose
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
+from promptls.text.lines import line_end
+from promptls.text.nearest import did_you_mean
+from promptls.text.span import Span
+
+OPENING: Final = "{#---"
+CLOSING: Final = "---#}"
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderProblem:
+    """What is wrong with a header: `kind` is `syntax`, `unknown-key` or `invalid-value`."""
+
+    kind: str
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class InputKey:
+    """An input that the file declares: its name, where that stands, and its JSON Schema."""
+
+    name: str
+    span: Span
+    schema: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One of the examples: its keys with their places, and its data."""
+
+    span: Span
+    entries: tuple[Entry, ...]
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """Everything that a file declares; spans count from the start of the file.
+
+    `span` is empty where nothing is declared. `data` holds the keys as YAML gives them, and
+    `settings` the same, validated; keys that are not valid are left out of it.
+    """
+
+    span: Span = Span(0, 0)
+    tree: Mapping | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+    settings: Header = field(default_factory=Header)
+    problems: tuple[HeaderProblem, ...] = ()
+    inputs: tuple[InputKey, ...] | None = None
+    examples: tuple[Example, ...] = ()
+
+    def key_span(self, key: str) -> Span | None:
+        """Where a key of the top level stands."""
+        entry = self.tree.entry(key) if self.tree else None
+        return entry.key.span if entry else None
+
+    def value_span(self, *path: str | int) -> Span | None:
+        """Where the value under a path of keys and list positions stands."""
+        node = _node_at(self.tree, path)
+        return node.span if node else None
+
+
+def header_of(source: Source) -> Declarations | None:
+    """The declarations in the header, the comment `{#--- … ---#}` ahead of everything else.
+
+    None where the file has no such comment. What is not valid is a problem in the result.
+    """
+    chunk = source.chunks[0]
+    for tag in chunk.tags:
+        if chunk.text[: tag.span.start].strip("\ufeff \t\r\n"):
+            return None
+        if tag.kind == "comment" and not tag.unclosed and tag.text.startswith(OPENING):
+            closing = len(CLOSING) if tag.text.endswith(CLOSING) else 2
+            inside = tag.text[len(OPENING) : len(tag.text) - closing]
+            return _read(inside, tag.span.start, tag.span.start + len(OPENING), tag.span.end)
+        if tag.kind != "comment":
+            return None
+    return None
+
+
+@lru_cache(maxsize=64)
+def _read(text: str, begin: int, base: int, end: int) -> Declarations:
+    def span(first: int, last: int) -> Span:
+        return Span(base + first, base + first + len(text[first:last].rstrip()))
+
+    composed = compose(text, span, lambda _span: False)
+    if composed.error:
+        offset = composed.error.offset
+        place = Span(base + offset, max(base + line_end(text, offset), base + offset + 1))
+        problem = HeaderProblem("syntax", place, composed.error.message)
+        return Declarations(Span(begin, end), problems=(problem,))
+    if composed.root is None:
+        return Declarations(Span(begin, end))
+    if not isinstance(composed.root, Mapping):
+        problem = HeaderProblem(
+            "invalid-value", composed.root.span, "a header is a mapping of keys to values"
+        )
+        return Declarations(Span(begin, end), problems=(problem,))
+    try:
+        data = yaml.load(text, Loader=_Loader)  # noqa: S506  (it is the safe loader)
+    except (yaml.YAMLError, ValueError) as error:
+        problem = HeaderProblem("invalid-value", composed.root.span, str(error).splitlines()[0])
+        return Declarations(Span(begin, end), composed.root, problems=(problem,))
+    return declarations_of(composed.root, data, Span(begin, end), frozenset())
+
+
+def declarations_of(
+    tree: Mapping, data: dict[str, Any], span: Span, own_keys: frozenset[str]
+) -> Declarations:
+    """The declarations in a mapping whose other keys, `own_keys`, are those of a prompt object."""
+    settings, problems = _validated(tree, data, own_keys)
+    return Declarations(
+        span=span,
+        tree=tree,
+        data=data,
+        settings=settings,
+        problems=problems,
+        inputs=_inputs(tree.value("input_keys"), data.get("input_keys")),
+        examples=_examples(tree.value("examples"), data.get("examples")),
+    )
+
+
+def _validated(
+    tree: Mapping, data: dict[str, Any], own_keys: frozenset[str]
+) -> tuple[Header, tuple[HeaderProblem, ...]]:
+    from pydantic import ValidationError
+
+    known = {key: value for key, value in data.items() if isinstance(key, str)}
+    if own_keys:
+        known = {key: value for key, value in known.items() if key in Header.model_fields}
+    problems: list[HeaderProblem] = []
+    for _attempt in range(2):
+        try:
+            return Header.model_validate(known), tuple(problems)
+        except ValidationError as error:
+            for found in error.errors():
+                problems.append(_problem(tree, found))
+                known.pop(str(found["loc"][0]), None)
+    return Header(), tuple(problems)
+
+
+def _problem(tree: Mapping, found: Any) -> HeaderProblem:
+    path = tuple(part for part in found["loc"] if not (isinstance(part, str) and "[" in part))
+    if found["type"] == "extra_forbidden":
+        key = str(path[-1])
+        owner = _node_at(tree, path[:-1])
+        entry = owner.entry(key) if isinstance(owner, Mapping) else None
+        known = _keys_at(path[:-1])
+        message = f"unknown header key `{'.'.join(str(part) for part in path)}`{did_you_mean(key, known)}"
+        return HeaderProblem("unknown-key", entry.key.span if entry else tree.span, message)
+    node, shown = _node_at(tree, path), path
+    while node is None and shown:
+        shown = shown[:-1]
+        node = _node_at(tree, shown)
+    message = found["msg"][:1].lower() + found["msg"][1:]
+    message = f"`{'.'.join(str(part) for part in shown)}`: {message}"
+    if isinstance(node, Scalar) or node is None or not shown:
+        return HeaderProblem("invalid-value", node.span if node else tree.span, message)
+    owner = _node_at(tree, shown[:-1])
+    entry = owner.entry(str(shown[-1])) if isinstance(owner, Mapping) else None
+    return HeaderProblem("invalid-value", entry.key.span if entry else node.span, message)
+
+
+def _keys_at(path: tuple[Any, ...]) -> tuple[str, ...]:
+    from promptls.settings.header import ExperimentKey
+
+    return tuple(ExperimentKey.model_fields if path[:1] == ("experiments",) else Header.model_fields)
+
+
+def _node_at(node: Node | None, path: tuple[Any, ...]) -> Node | None:
+    for part in path:
+        if isinstance(node, Mapping):
+            node = node.value(str(part))
+        elif isinstance(node, Sequence) and isinstance(part, int) and part < len(node.items):
+            node = node.items[part]
+        else:
+            return None
+    return node
+
+
+def _inputs(node: Node | None, data: Any) -> tuple[InputKey, ...] | None:
+    if isinstance(node, Sequence):
+        return tuple(
+            InputKey(text, item.span, {}) for item in node.items if (text := scalar_text(item)) is not None
+        )
+    if isinstance(node, Mapping):
+        found = []
+        for entry in node.entries:
+            name = key_text(entry)
+            if name is not None:
+                schema = data.get(name) if isinstance(data, dict) else None
+                found.append(InputKey(name, entry.key.span, schema if isinstance(schema, dict) else {}))
+        return tuple(found)
+    return None
+
+
+def _examples(node: Node | None, data: Any) -> tuple[Example, ...]:
+    if not isinstance(node, Sequence) or not isinstance(data, list):
+        return ()
+    return tuple(
+        Example(item.span, item.entries, value)
+        for item, value in zip(node.items, data, strict=False)
+        if isinstance(item, Mapping) and isinstance(value, dict)
+    )

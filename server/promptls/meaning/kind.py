@@ -1,0 +1,93 @@
+"""What kind of file a text is, as far as the text alone can tell."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Final
+
+from promptls.meaning.parts import chunk_items
+from promptls.meaning.references import template_references
+from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.source import Source
+from promptls.syntax.yaml.nodes import Mapping, key_text
+from promptls.syntax.yaml.under_jinja import chunk_yaml
+from promptls.systems.opencompass.vocabulary import EVALUATION_KEYS
+from promptls.systems.prompt_poet.vocabulary import PART_KEYS
+
+_KEY_LINE: Final = re.compile(r"^(?:- |  )([A-Za-z_]\w*)[ \t]*:", re.MULTILINE)
+_TOP_KEY_LINE: Final = re.compile(r"^([A-Za-z_]\w*)[ \t]*:", re.MULTILINE)
+_OBJECT_KEYS: Final = frozenset({"input_keys", "output_key", "output_type", "examples"})
+_EVALUATION_MARKS: Final = frozenset({"infer_cfg", "ice_template", "prompt_template"})
+_MOST_OTHERS: Final = 0.5
+
+
+class Kind(Enum):
+    """The kinds of prompt files; the values are the words that users read."""
+
+    PARTS = "parts template"
+    SECTION = "section"
+    OBJECT = "prompt object"
+    EVALUATION = "evaluation prompt"
+    OTHER = "no prompt file"
+
+
+def kind_of(source: Source, *, has_header: bool) -> Kind:
+    """The kind of a file by its own text; only its includers can tell that it is a section."""
+    if source.at_items:
+        return _list_kind(source, has_header=has_header)
+    keys = top_keys(source)
+    if "instruction" in keys and not {"hosts", "tasks"} & keys:
+        return Kind.OBJECT
+    if keys & _EVALUATION_MARKS and keys <= set(EVALUATION_KEYS) | _EVALUATION_MARKS | _OBJECT_KEYS:
+        return Kind.EVALUATION
+    if keys & _EVALUATION_MARKS:
+        return Kind.EVALUATION
+    if len(keys & _OBJECT_KEYS) > 1:
+        return Kind.OBJECT
+    return Kind.PARTS if has_header else Kind.OTHER
+
+
+def top_keys(source: Source) -> frozenset[str]:
+    """The keys of the mapping under the Jinja; by their lines where its YAML is broken."""
+    found: set[str] = set()
+    for chunk in source.chunks:
+        yaml = chunk_yaml(chunk)
+        for root in yaml.roots:
+            if isinstance(root, Mapping):
+                found |= {key for entry in root.entries if (key := key_text(entry)) is not None}
+        if not yaml.roots:
+            found |= set(_TOP_KEY_LINE.findall(chunk.text))
+    return frozenset(found)
+
+
+def _list_kind(source: Source, *, has_header: bool) -> Kind:
+    likely = unlikely = 0
+    for chunk in source.chunks:
+        counts = _counts(chunk)
+        likely += counts[0]
+        unlikely += counts[1]
+    if has_header or (likely and unlikely <= _MOST_OTHERS * (likely + unlikely)):
+        return Kind.PARTS
+    return Kind.OTHER
+
+
+@kept
+def _counts(chunk: Chunk) -> tuple[int, int]:
+    """How many list items look like parts, and how many do not; by their lines where YAML is broken."""
+    items = chunk_items(chunk)
+    if items.parts or items.others:
+        likely = sum(part.is_likely for part in items.parts)
+        incomplete = sum(len(part.entries) <= 1 and not part.is_likely for part in items.parts)
+        return likely, len(items.parts) - likely - incomplete + len(items.others)
+    if not chunk_yaml(chunk).problems:
+        return 0, 0
+    keys = set(_KEY_LINE.findall(chunk.text))
+    if keys and keys <= set(PART_KEYS) and len(keys) > 1:
+        return 1, 0
+    return 0, 0
+
+
+def includes_templates(source: Source) -> bool:
+    """Whether the file names other templates."""
+    return any(template_references(chunk) for chunk in source.chunks)

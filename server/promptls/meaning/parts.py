@@ -1,0 +1,101 @@
+"""The items of the list under the Jinja: a parts template's parts, chunk by chunk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Sequence, key_text, scalar_text
+from promptls.syntax.yaml.under_jinja import chunk_yaml
+from promptls.systems.prompt_poet.vocabulary import PART_KEYS, ROLES
+from promptls.text.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part; spans count from the start of its chunk.
+
+    `entries` holds every key of every branch, in the order of their places.
+    """
+
+    span: Span
+    entries: tuple[Entry, ...]
+
+    def entry(self, key: str) -> Entry | None:
+        """The first entry with this key."""
+        return next((entry for entry in self.entries if key_text(entry) == key), None)
+
+    def value(self, key: str) -> Node | None:
+        """The value under this key."""
+        entry = self.entry(key)
+        return entry.value if entry else None
+
+    @property
+    def name(self) -> str | None:
+        """The part's name, where it is written out."""
+        return scalar_text(self.value("name"))
+
+    @property
+    def has_dynamic_keys(self) -> bool:
+        """Whether a key is printed by Jinja, so that the part may have keys that nobody can see."""
+        return any(key_text(entry) is None for entry in self.entries)
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether the item looks like a part of Prompt Poet and not like anything else in YAML."""
+        keys = {key_text(entry) for entry in self.entries}
+        if {"name", "content"} <= keys or {"name", "sections"} <= keys or "truncation_priority" in keys:
+            return keys - set(PART_KEYS) <= {None} or len(keys & set(PART_KEYS)) > 2  # noqa: PLR2004
+        if "name" in keys and any(_is_slip(key, "content") for key in keys if key):
+            return True
+        if "role" in keys and ("content" in keys or "name" in keys):
+            role = scalar_text(self.value("role"))
+            return role is None or role in ROLES or "content" in keys
+        return False
+
+
+def _is_slip(word: str, meant: str) -> bool:
+    """Whether `word` is `meant` with letters in another order, or with one left out."""
+    if word == meant or abs(len(word) - len(meant)) > 1:
+        return False
+    if sorted(word) == sorted(meant):
+        return True
+    return any(meant[:index] + meant[index + 1 :] == word for index in range(len(meant)))
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkItems:
+    """The list items of a chunk: those that are mappings, and how many are not."""
+
+    parts: tuple[Part, ...]
+    others: tuple[Node, ...]
+
+
+@kept
+def chunk_items(chunk: Chunk) -> ChunkItems:
+    """The list items that stand in the chunk."""
+    return _items(chunk)
+
+
+def _items(chunk: Chunk) -> ChunkItems:
+    found: dict[int, dict[int, Entry]] = {}
+    spans: dict[int, Span] = {}
+    others: list[Node] = []
+    for root in chunk_yaml(chunk).roots:
+        if not isinstance(root, Sequence):
+            continue
+        for item in root.items:
+            if not isinstance(item, Mapping):
+                others.append(item)
+                continue
+            start = item.span.start
+            entries = found.setdefault(start, {})
+            for entry in item.entries:
+                entries.setdefault(entry.key.span.start, entry)
+            known = spans.get(start, item.span)
+            spans[start] = Span(start, max(known.end, item.span.end))
+    parts = tuple(
+        Part(spans[start], tuple(entries[place] for place in sorted(entries)))
+        for start, entries in sorted(found.items())
+    )
+    return ChunkItems(parts, tuple(others))

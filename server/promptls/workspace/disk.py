@@ -1,0 +1,75 @@
+"""Prompt files on disk: found, read, and known again while they do not change."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from promptls.meaning.template import Template
+from promptls.syntax.source import Source
+
+ENDINGS: Final = (".yml.j2", ".yaml.j2")
+"""How the names of prompt files end."""
+MAX_BYTES: Final = 20_000_000
+"""Files above this size are left alone: no prompt is that long."""
+_SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "site-packages", "experiments"})
+
+
+def has_prompt_name(path: str) -> bool:
+    """Whether a file's name ends as a prompt file's does."""
+    return path.lower().endswith(ENDINGS)
+
+
+def prompt_paths(folder: Path) -> Iterator[str]:
+    """The absolute paths of the files below `folder` whose names end as a prompt file's, sorted.
+
+    Hidden folders and those of package managers are left out; what cannot be read is skipped.
+    """
+    for current, folders, files in os.walk(folder):
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS
+        )
+        for name in sorted(files):
+            if has_prompt_name(name):
+                yield str(Path(current) / name)
+
+
+def read_text(path: str) -> str | None:
+    """The text of a file, or None where it cannot be read.
+
+    Line ends stay as they are. Bytes that are no UTF-8 become U+FFFD, so that the rest of a
+    damaged file keeps its meaning.
+    """
+    try:
+        if Path(path).stat().st_size > MAX_BYTES:
+            return None
+        return Path(path).read_bytes().decode("utf-8", errors="replace")
+    except OSError:
+        return None
+
+
+class DiskFiles:
+    """Templates read from disk, each kept as long as the file's time and size stay what they were."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[tuple[int, int], Template]] = {}
+
+    def template(self, path: str) -> Template | None:
+        """The template at `path`, or None where there is no readable file."""
+        try:
+            status = Path(path).stat()
+        except OSError:
+            self._known.pop(path, None)
+            return None
+        stamp = (status.st_mtime_ns, status.st_size)
+        known = self._known.get(path)
+        if known and known[0] == stamp:
+            return known[1]
+        text = read_text(path)
+        if text is None:
+            return None
+        template = Template(Source.of(text))
+        self._known[path] = (stamp, template)
+        return template

@@ -1,0 +1,164 @@
+"""The whole workspace at one moment: every question about it gets answers that fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptls.meaning.kind import Kind
+from promptls.meaning.references import TemplateReference
+from promptls.meaning.template import Template
+from promptls.workspace.disk import DiskFiles
+from promptls.workspace.include_graph import IncludeGraph
+from promptls.workspace.include_names import ancestors, path_in
+
+if TYPE_CHECKING:
+    from promptls.workspace.project_settings import ProjectFile
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFile:
+    """A file that an editor holds open: its unsaved text counts, and the editor's version of it."""
+
+    template: Template
+    version: int
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Open files, files on disk, includes and settings, all as of one `revision`.
+
+    `roots` are the folders that the editor opened, without a trailing separator.
+    """
+
+    revision: int
+    open_files: Mapping[str, OpenFile]
+    disk: DiskFiles
+    graph: IncludeGraph
+    roots: tuple[str, ...] = ()
+    editor_settings: Mapping[str, object] | None = None
+    trusted: bool = False
+    projects: dict[str, ProjectFile] = field(default_factory=dict)
+    """Settings by folder, kept from one snapshot to the next until settings change."""
+
+    def template(self, path: str) -> Template | None:
+        """The file at `path`, as edited where it is open; None where there is none."""
+        opened = self.open_files.get(path)
+        return opened.template if opened else self.disk.template(path)
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file at `path`, saved or not."""
+        return path in self.open_files or Path(path).is_file()
+
+    def unsaved(self) -> dict[str, str]:
+        """The texts of all open files, by path."""
+        return {path: opened.template.source.text for path, opened in self.open_files.items()}
+
+    # -- settings -------------------------------------------------------------
+
+    def project(self, path: str) -> ProjectFile:
+        """The settings that hold for the file at `path`, the editor's over the project's."""
+        folder = str(Path(path).parent)
+        known = self.projects.get(folder)
+        if known is None:
+            from promptls.workspace.project_settings import find_project
+
+            known = self.projects[folder] = find_project(Path(path), self.editor_settings)
+        return known
+
+    # -- kinds ----------------------------------------------------------------
+
+    def kind(self, path: str) -> Kind:
+        """The kind of the file at `path`, by its text, its includers, its includes and the settings."""
+        known = self._kinds.get(path)
+        if known is None:
+            known = self._kinds[path] = self._find_kind(path)
+        return known
+
+    @cached_property
+    def _kinds(self) -> dict[str, Kind]:
+        return {}
+
+    def _find_kind(self, path: str) -> Kind:
+        template = self.template(path)
+        if template is None:
+            return Kind.OTHER
+        settings = self.project(path)
+        if settings.excludes(path):
+            return Kind.OTHER
+        own = template.kind
+        if own in {Kind.OBJECT, Kind.EVALUATION}:
+            return own
+        self._kinds[path] = own  # ends the walk where files include one another
+        prompts = {Kind.PARTS, Kind.SECTION}
+        if any(self.kind(includer) in prompts for includer in self.includers(path)):
+            return Kind.SECTION
+        if own is Kind.PARTS or settings.includes(path):
+            return Kind.PARTS
+        if self._has_only_includes(template) and any(
+            (target := self.resolve(path, reference)) and self.kind(target) in prompts
+            for reference in template.references
+        ):
+            return Kind.PARTS
+        return Kind.OTHER
+
+    @staticmethod
+    def _has_only_includes(template: Template) -> bool:
+        return not template.parts and bool(template.references) and not template.source.chunks[0].has_content
+
+    # -- includes -------------------------------------------------------------
+
+    def includers(self, path: str) -> frozenset[str]:
+        """The files that include, import or extend the file at `path`."""
+        return self.graph.includers(path, self.exists)
+
+    def entries(self, path: str) -> tuple[str, ...]:
+        """The entry templates through which `path` is reached: itself where nothing names it."""
+        found = self.graph.entries(path, self.exists)
+        return tuple(sorted(found)) or (path,)
+
+    def resolve(self, path: str, reference: TemplateReference) -> str | None:
+        """The file that a reference in the file at `path` leads to, or None where there is none."""
+        names = reference.alternatives or ((reference.name,) if reference.name else ())
+        for name in names:
+            for folder in self.search_folders(path):
+                candidate = path_in(folder, name)
+                if candidate and self.exists(candidate):
+                    return candidate
+        return None
+
+    def search_folders(self, path: str) -> tuple[str, ...]:
+        """The folders that an include in the file at `path` may count from, likeliest first.
+
+        Those of its entry templates, those of the setting `template_paths`, and the folders
+        around it, because a program may load a template that nothing in the workspace names.
+        """
+        known = self._folders.get(path)
+        if known is None:
+            entries = (str(Path(entry).parent) for entry in self.entries(path))
+            project = self.project(path)
+            extra = (str(project.root / folder) for folder in project.settings.template_paths)
+            known = tuple(dict.fromkeys([*entries, *extra, *ancestors(path, self.roots)]))
+            self._folders[path] = known
+        return known
+
+    @cached_property
+    def _folders(self) -> dict[str, tuple[str, ...]]:
+        return {}
+
+    def included(self, path: str) -> tuple[str, ...]:
+        """Every file that rendering the file at `path` may read, itself first, each once."""
+        seen = {path: None}
+        waiting = [path]
+        while waiting:
+            current = waiting.pop()
+            template = self.template(current)
+            for reference in template.references if template else ():
+                target = self.resolve(current, reference)
+                if target and target not in seen:
+                    seen[target] = None
+                    waiting.append(target)
+        return tuple(seen)

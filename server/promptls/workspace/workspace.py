@@ -1,0 +1,97 @@
+"""The workspace as it changes: the one place where anything about it is replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from promptls.meaning.template import Template
+from promptls.syntax.source import Source
+from promptls.text.span import Span
+from promptls.workspace.disk import DiskFiles, prompt_paths, read_text
+from promptls.workspace.include_graph import IncludeGraph, names_in
+from promptls.workspace.snapshot import OpenFile, Snapshot
+
+
+class Workspace:
+    """Holds the current snapshot, and swaps it for a new one at every change.
+
+    Belongs to one thread. Snapshots handed out stay as they are.
+    """
+
+    def __init__(self, roots: Iterable[Path] = (), *, trusted: bool = False) -> None:
+        folders = tuple(str(root.absolute()) for root in roots)
+        self.snapshot = Snapshot(0, {}, DiskFiles(), IncludeGraph({}, folders), folders, None, trusted)
+
+    def _swap(self, **changes: object) -> None:
+        changes["revision"] = self.snapshot.revision + 1
+        self.snapshot = replace(self.snapshot, **changes)  # type: ignore[arg-type]  # checked by the callers
+
+    # -- documents ------------------------------------------------------------
+
+    def open(self, path: str, text: str, version: int) -> None:
+        """Take `text` for the file at `path` until it is closed."""
+        self._put(path, Source.of(text), version)
+
+    def edit(self, path: str, version: int, edits: Iterable[tuple[Span, str]]) -> None:
+        """Apply edits, each to the text that the one before it left."""
+        source = self.snapshot.open_files[path].template.source
+        for span, text in edits:
+            source = source.edited(span, text)
+        self._put(path, source, version)
+
+    def _put(self, path: str, source: Source, version: int) -> None:
+        template = Template(source)
+        opened = {**self.snapshot.open_files, path: OpenFile(template, version)}
+        names = tuple(
+            name for reference in template.references for name in reference.alternatives or (reference.name,) if name
+        )
+        self._swap(open_files=opened, graph=self.snapshot.graph.with_names(path, names))
+
+    def close(self, path: str) -> None:
+        """Take the file at `path` from the disk again."""
+        opened = {key: value for key, value in self.snapshot.open_files.items() if key != path}
+        self._swap(open_files=opened)
+        self.file_changed(path)
+
+    # -- disk -----------------------------------------------------------------
+
+    def file_changed(self, path: str) -> None:
+        """Look again at a file that was written, made or removed by somebody else."""
+        if path in self.snapshot.open_files:
+            return
+        text = read_text(path)
+        graph = self.snapshot.graph
+        self._swap(graph=graph.without(path) if text is None else graph.with_names(path, names_in(text)))
+
+    def scan(self) -> int:
+        """Read which templates name which, for every prompt file below the roots; how many there are."""
+        names: dict[str, tuple[str, ...]] = {}
+        for root in self.snapshot.roots:
+            for path in prompt_paths(Path(root)):
+                if path in self.snapshot.open_files:
+                    names[path] = self.snapshot.graph.names(path)
+                elif (text := read_text(path)) is not None:
+                    names[path] = names_in(text)
+        self._swap(graph=IncludeGraph(names, self.snapshot.roots))
+        return len(names)
+
+    # -- settings -------------------------------------------------------------
+
+    def set_roots(self, roots: Iterable[Path]) -> None:
+        """Replace the folders of the workspace; `scan` reads them."""
+        folders = tuple(str(root.absolute()) for root in roots)
+        self._swap(roots=folders, graph=IncludeGraph({}, folders))
+
+    def set_editor_settings(self, settings: Mapping[str, object] | None) -> None:
+        """Lay the editor's settings over the projects'."""
+        self._swap(editor_settings=settings, projects={})
+
+    def settings_changed(self) -> None:
+        """Read the projects' settings again, where they are asked for next."""
+        self._swap(projects={})
+
+    def set_trusted(self, *, trusted: bool) -> None:
+        """Say whether code of the workspace may run."""
+        self._swap(trusted=trusted)
