@@ -145,7 +145,7 @@ def _check_failure(
     if "line" in error:
         assert (failure.rendered_line, failure.rendered_column) == (error["line"], error["column"])
     if expected["rendered"] is not None:
-        assert render_text(str(path), data, options=options) == expected["rendered"]
+        assert render_text(str(path), data, options=options).text == expected["rendered"]
 
 
 def _check_truncation(

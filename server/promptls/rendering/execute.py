@@ -12,12 +12,14 @@ from promptls.rendering.functions_file import line_in_functions, load_functions
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderedSection, RenderFailure, Rendering
 from promptls.rendering.values import plain
+from promptls.systems.prompt_poet import document
 from promptls.systems.prompt_poet.counts import PartCount, count_part
 from promptls.systems.prompt_poet.environment import CompiledTemplates
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.parts import PromptPart, joined, messages
-from promptls.systems.prompt_poet.render import Prompt, RenderOptions, render
+from promptls.systems.prompt_poet.render import Prompt, RenderOptions, render, render_text
 from promptls.systems.prompt_poet.truncation import NO_LIMIT, Truncation, truncate
+from promptls.systems.ragas.prompt_object import PromptObjectError, format_prompt, read_prompt_object
 from promptls.tokens.counting import count, count_strictly
 
 _compiled = CompiledTemplates()
@@ -36,6 +38,8 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
         prompt = _render(job, {**functions, **job.data})
     except PromptPoetError as error:
         return _failure(error, job)
+    except PromptObjectError as error:
+        return RenderFailure("prompt object", str(error), job.path)
     except (SystemExit, KeyboardInterrupt):
         return RenderFailure(
             "functions", "A function of the functions file ended the process.", job.functions
@@ -44,10 +48,16 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
 
 
 def _render(job: RenderJob, data: Mapping[str, Any]) -> Prompt:
-    """The prompt of `job`; raises PromptPoetError."""
+    """The prompt of `job`; raises PromptPoetError, or PromptObjectError."""
     unsaved = {**job.unsaved, job.path: job.text}
     options = RenderOptions(token_limit=job.token_limit)
-    return render(job.path, data, unsaved=unsaved, options=options, compiled=_compiled)
+    if job.kind == "parts template":
+        return render(job.path, data, unsaved=unsaved, options=options, compiled=_compiled)
+    rendered = render_text(job.path, data, unsaved=unsaved, options=options, compiled=_compiled)
+    prompt = read_prompt_object(document.load(rendered.text))
+    inputs = {key: data[key] for key in prompt.input_keys if key in data}
+    part = PromptPart(name=prompt.name or "prompt", content=format_prompt(prompt, inputs))
+    return Prompt(rendered.text, (part,), rendered.files)
 
 
 def _rendering(job: RenderJob, prompt: Prompt, started: float) -> Rendering:

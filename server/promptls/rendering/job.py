@@ -32,6 +32,7 @@ class RenderJob:
     truncation_step: int | None = None
     """Removal happens in multiples of this many tokens."""
     kind: Kind = "parts template"
+    """What the rendered text holds: parts, or a prompt object that becomes one message of the user."""
 
     def to_json(self) -> dict[str, Any]:
         """The job as JSON; raises TypeError or ValueError for data that JSON cannot carry."""

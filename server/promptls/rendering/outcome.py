@@ -39,7 +39,7 @@ class RenderFailure:
 
     kind: str
     """`functions`, `data`, `load`, `render`, `sandbox`, `yaml`, `parts`, `tokens`, `truncation`,
-    `encoding`, `timeout`, `memory` or `crash`."""
+    `prompt object`, `encoding`, `timeout`, `memory` or `crash`."""
     message: str
     path: str | None = None
     line: int | None = None

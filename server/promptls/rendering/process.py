@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
@@ -132,6 +133,10 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox) -> dict[str, Any]:
             return {"outcome": execute(job).to_json()}
     except MemoryError:
         return {"outcome": RenderFailure("memory", "Rendering needs more memory than it may have.").to_json()}
+    except Exception as error:  # noqa: BLE001 - whatever it is, the next job must still be answered
+        traceback.print_exc()
+        message = f"Rendering failed in a way that promptls does not know: {type(error).__name__}: {error}"
+        return {"outcome": RenderFailure("crash", message, job.path).to_json()}
     finally:
         faulthandler.cancel_dump_traceback_later()
 

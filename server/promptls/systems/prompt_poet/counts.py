@@ -33,7 +33,7 @@ def count_part(
 
     `count` raises ValueError for text that it refuses. Preset tokens are counted instead of the text.
     """
-    if part.tokens:
+    if isinstance(part.tokens, list) and part.tokens:
         return PartCount(len(part.tokens))
     if not isinstance(part.content, str):
         what = "empty (null)" if part.content is None else f"of type {type(part.content).__name__}"
@@ -48,7 +48,7 @@ def count_part(
     for section in part.sections or ():
         if section.tokens is None:
             counts.append(_counted(part, section.content, count))
-        elif allow_token_overrides:
+        elif allow_token_overrides and isinstance(section.tokens, list):
             counts.append(len(section.tokens))
         else:
             raise PromptPoetError(

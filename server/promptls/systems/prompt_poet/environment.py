@@ -6,9 +6,11 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-from jinja2 import BaseLoader, BytecodeCache, Environment, TemplateNotFound
+from jinja2 import BaseLoader, BytecodeCache, Environment, TemplateNotFound, Undefined
 from jinja2.bccache import Bucket
+from jinja2.exceptions import SecurityError
 from jinja2.loaders import split_template_path
 from jinja2.sandbox import SandboxedEnvironment
 
@@ -76,6 +78,14 @@ class CompiledTemplates(BytecodeCache):
             self._code.popitem(last=False)
 
 
+class _Sandbox(SandboxedEnvironment):
+    """Jinja's sandbox, which fails at a forbidden attribute instead of printing nothing for it."""
+
+    def unsafe_undefined(self, obj: Any, attribute: str) -> Undefined:
+        """Never returns: raises SecurityError."""
+        raise SecurityError(f"access to attribute {attribute!r} of {type(obj).__name__!r} object is unsafe.")
+
+
 def make_environment(
     loader: BaseLoader, *, sandboxed: bool = True, compiled: CompiledTemplates | None = None
 ) -> Environment:
@@ -87,6 +97,6 @@ def make_environment(
     """
     if not sandboxed:
         return Environment(loader=loader, bytecode_cache=compiled)  # noqa: S701 - prompts are no HTML
-    environment = SandboxedEnvironment(loader=loader, bytecode_cache=compiled)
+    environment = _Sandbox(loader=loader, bytecode_cache=compiled)
     environment.globals["range"] = range
     return environment

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment, Template
 
 from promptls.systems.prompt_poet import document
 from promptls.systems.prompt_poet.cleanup import DEFAULT_MARKERS, Markers, escape
@@ -36,12 +34,23 @@ DEFAULT_OPTIONS = RenderOptions()
 
 
 @dataclass(frozen=True, slots=True)
+class RenderedText:
+    """What Jinja made of a template, before it is read as YAML."""
+
+    text: str
+    data: Mapping[str, Any]
+    """The data that the template saw, reserved names included."""
+    files: frozenset[str]
+    """The absolute paths of every template file that took part."""
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """A rendered template: the text that Jinja made, and the parts that YAML found in it."""
 
     text: str
     parts: tuple[PromptPart, ...]
-    files: frozenset[str] = field(default_factory=frozenset)
+    files: frozenset[str]
     """The absolute paths of every template file that took part."""
 
 
@@ -58,12 +67,8 @@ def render(
     `unsaved` maps absolute paths to texts that count instead of the files'. Raises PromptPoetError
     at the first stage that fails.
     """
-    loader = FolderLoader(Path(path).parent, unsaved or {})
-    environment = make_environment(loader, sandboxed=options.sandboxed, compiled=compiled)
-    template = _load(environment, loader, Path(path).name)
-    values = template_data(data, options)
-    text = _render_text(environment, loader, template, values)
-    return Prompt(text, parse_parts(text, values, options), frozenset(loader.loaded))
+    rendered = render_text(path, data, unsaved=unsaved, options=options, compiled=compiled)
+    return Prompt(rendered.text, parse_parts(rendered.text, rendered.data, options), rendered.files)
 
 
 def render_text(
@@ -73,12 +78,20 @@ def render_text(
     unsaved: Mapping[str, str] | None = None,
     options: RenderOptions = DEFAULT_OPTIONS,
     compiled: CompiledTemplates | None = None,
-) -> str:
-    """The text that Jinja makes, before YAML; raises PromptPoetError as `render` does."""
+) -> RenderedText:
+    """The text that Jinja makes; raises PromptPoetError for the stages up to it."""
     loader = FolderLoader(Path(path).parent, unsaved or {})
     environment = make_environment(loader, sandboxed=options.sandboxed, compiled=compiled)
-    template = _load(environment, loader, Path(path).name)
-    return _render_text(environment, loader, template, template_data(data, options))
+    try:
+        template = environment.get_template(Path(path).name)
+    except Exception as error:
+        raise load_failure(error, environment, loader, Path(path).name) from error
+    values = template_data(data, options)
+    try:
+        text = template.render(values)
+    except Exception as error:
+        raise render_failure(error, environment, loader) from error
+    return RenderedText(text, values, frozenset(loader.loaded))
 
 
 def template_data(data: Mapping[str, Any], options: RenderOptions = DEFAULT_OPTIONS) -> dict[str, Any]:
@@ -126,21 +139,3 @@ def parse_parts(
             failure.rendered_line = line
             failure.excerpt = document.excerpt(text, line)
         raise failure from error
-
-
-def _load(environment: Environment, loader: FolderLoader, name: str) -> Template:
-    """The compiled entry template; raises PromptPoetError of kind `load`."""
-    try:
-        return environment.get_template(name)
-    except Exception as error:
-        raise load_failure(error, environment, loader, name) from error
-
-
-def _render_text(
-    environment: Environment, loader: FolderLoader, template: Template, values: Mapping[str, Any]
-) -> str:
-    """The rendered text; raises PromptPoetError of kind `render` or `sandbox`."""
-    try:
-        return template.render(values)
-    except Exception as error:
-        raise render_failure(error, environment, loader) from error
