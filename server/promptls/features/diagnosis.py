@@ -17,8 +17,15 @@ from typing import Literal
 from packaging.requirements import Requirement
 
 from promptls import __version__
+from promptls.models.model import ModelError
+from promptls.models.openai_compatible import OPENAI_KEY_ENV
+from promptls.models.registry import check_model, find_model
+from promptls.models.weights import LOCAL_MODELS
+from promptls.settings.project import Project
+from promptls.text.failure import WrongUse
 from promptls.tokens.encodings import ENCODING_NAMES, load
 from promptls.tokens.vocabularies import VocabularyError
+from promptls.workspace.project_settings import ProjectFile, find_project
 
 State = Literal["fine", "absent", "broken"]
 
@@ -39,7 +46,17 @@ class Check:
 
 def diagnose(folder: Path, environment: Mapping[str, str] = os.environ) -> tuple[Check, ...]:
     """All checks, for prompts in `folder`; loads the vocabularies, which takes about half a second."""
-    return (*_promptls(), *_packages(), *map(_encoding, ENCODING_NAMES), *_extras(), *_programs(environment))
+    project = find_project(folder)
+    return (
+        *_promptls(),
+        *_packages(),
+        *map(_encoding, ENCODING_NAMES),
+        *_settings(project),
+        *_models(project.settings),
+        *_keys(project.settings, environment),
+        *_extras(),
+        *_programs(environment),
+    )
 
 
 def _promptls() -> Iterator[Check]:
@@ -94,6 +111,39 @@ def _encoding(name: str) -> Check:
     except VocabularyError as error:
         return Check("tokens", name, "broken", str(error), "pip install --force-reinstall bpe-openai")
     return Check("tokens", name, "fine", "loads, without a network")
+
+
+def _settings(project: ProjectFile) -> Iterator[Check]:
+    if project.path is None:
+        yield Check("settings", "file", "absent", f"none for {project.root}: the defaults hold")
+    elif not project.problems:
+        yield Check("settings", "file", "fine", str(project.path))
+    for problem in project.problems:
+        yield Check("settings", "file", "broken", problem.message, f"correct it in {project.path}")
+
+
+def _models(settings: Project) -> Iterator[Check]:
+    local = (f"local:{model}" for model in LOCAL_MODELS)
+    for name in dict.fromkeys([settings.default_model, *local, *settings.models]):
+        yield _model(name, settings)
+
+
+def _model(name: str, settings: Project) -> Check:
+    default = ", and the default" if name == settings.default_model else ""
+    try:
+        check_model(find_model(name, settings.models))
+    except WrongUse as failure:
+        return Check("models", name, "broken", failure.message, failure.remedy)
+    except ModelError as failure:
+        return Check("models", name, "absent", failure.message, failure.remedy)
+    return Check("models", name, "fine", f"ready{default}")
+
+
+def _keys(settings: Project, environment: Mapping[str, str]) -> Iterator[Check]:
+    named = (model.api_key_env for model in settings.models.values() if model.api_key_env)
+    for variable in dict.fromkeys([OPENAI_KEY_ENV, *named]):
+        there = bool(environment.get(variable, "").strip())
+        yield Check("keys", variable, "fine" if there else "absent", "is set" if there else "is not set")
 
 
 def _programs(environment: Mapping[str, str]) -> Iterator[Check]:
