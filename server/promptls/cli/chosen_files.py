@@ -1,0 +1,99 @@
+"""The files that a command was given, and a snapshot of the workspace that they stand in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from promptls.text.failure import FilePlace, WrongUse
+from promptls.text.nearest import nearest
+from promptls.workspace.disk import MAX_BYTES, prompt_paths
+from promptls.workspace.project_settings import find_project
+from promptls.workspace.snapshot import Snapshot
+from promptls.workspace.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenFiles:
+    """The absolute paths of the files, each once: `named` ones were given, `found` ones lie in folders."""
+
+    snapshot: Snapshot
+    named: tuple[str, ...]
+    found: tuple[str, ...]
+
+    def all(self) -> tuple[str, ...]:
+        """Every file, those that were named first."""
+        return tuple(dict.fromkeys([*self.named, *self.found]))
+
+
+def choose(words: Sequence[str]) -> ChosenFiles:
+    """The files at the paths `words`, with folders walked for prompt files; without words, this folder.
+
+    The snapshot's roots are the projects around the files, because includes are found from there,
+    and the workspace is trusted: whoever runs a command on a file wants its functions to run.
+    Raises WrongUse for a path that is not there or cannot be read.
+    """
+    paths = [existing(word) for word in words or ["."]]
+    workspace = Workspace(dict.fromkeys(map(_root, paths)), trusted=True)
+    workspace.scan()
+    named = tuple(str(path) for path in paths if not path.is_dir())
+    found = tuple(file for path in paths if path.is_dir() for file in prompt_paths(path))
+    return ChosenFiles(workspace.snapshot, named, found)
+
+
+def choose_one(word: str) -> tuple[Snapshot, str]:
+    """A snapshot around the one file at `word`, and its absolute path; raises WrongUse as `choose`."""
+    path = existing(word)
+    if path.is_dir():
+        raise WrongUse("this is a folder, and one prompt file is needed", FilePlace(path), _example_in(path))
+    return choose([word]).snapshot, str(path)
+
+
+def existing(word: str) -> Path:
+    """The absolute path of the file or folder `word`; raises WrongUse where it cannot be read."""
+    path = Path(os.path.abspath(word))  # noqa: PTH100 - `..` is taken out, and links stay as they are
+    if not path.exists():
+        kind = "folder" if word.endswith(("/", os.sep)) else "file or folder"
+        raise WrongUse(f"there is no such {kind}", FilePlace(path), _near(path))
+    if not os.access(path, os.R_OK):
+        raise WrongUse("the file may not be read", FilePlace(path), "change its permissions")
+    if not path.is_file() and not path.is_dir():
+        raise WrongUse("this is neither a file nor a folder", FilePlace(path), "save it to a file first")
+    if path.is_file() and path.stat().st_size > MAX_BYTES:
+        raise WrongUse(
+            f"the file is larger than {MAX_BYTES // 1_000_000} MB", FilePlace(path), "no prompt is that long"
+        )
+    return path
+
+
+def _root(path: Path) -> Path:
+    """The project around a path: the folder of its settings, or of its repository, or its own."""
+    project = find_project(path)
+    if project.path is not None:
+        return project.root
+    folder = path if path.is_dir() else path.parent
+    return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), folder)
+
+
+def _near(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f"the folder {folder} is not there either; check the path"
+    near = nearest(path.name, _names_in(folder))
+    return f"did you mean {near}?" if near else "check the path"
+
+
+def _names_in(folder: Path) -> Iterator[str]:
+    try:
+        yield from (entry.name for entry in folder.iterdir())
+    except OSError:
+        return
+
+
+def _example_in(folder: Path) -> str:
+    first = next(prompt_paths(folder), None)
+    if first is None:
+        return "name a file that ends in .yml.j2"
+    return f"name a file in it, such as {os.path.relpath(first)}"

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.cli.chosen_files import choose, choose_one
+from promptls.text.failure import WrongUse
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "prompts" / "sections").mkdir(parents=True)
+    (tmp_path / "prompts" / "triage.yml.j2").write_text("- name: a\n  content: b\n")
+    (tmp_path / "prompts" / "sections" / "tone.yml.j2").write_text("- name: a\n  content: b\n")
+    (tmp_path / "notes.txt").write_text("no prompt")
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / ".hidden" / "old.yml.j2").write_text("- name: a\n  content: b\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def shown(folder: Path, paths: tuple[str, ...]) -> list[str]:
+    return [Path(path).relative_to(folder).as_posix() for path in paths]
+
+
+def test_without_a_path_the_current_folder_is_walked(folder: Path) -> None:
+    chosen = choose([])
+    assert shown(folder, chosen.found) == ["prompts/triage.yml.j2", "prompts/sections/tone.yml.j2"]
+    assert chosen.named == ()
+
+
+def test_a_named_file_is_taken_whatever_its_name(folder: Path) -> None:
+    assert shown(folder, choose(["notes.txt"]).named) == ["notes.txt"]
+
+
+def test_a_file_that_is_named_and_found_is_taken_once(folder: Path) -> None:
+    chosen = choose(["prompts", "prompts/triage.yml.j2", "./prompts/../prompts/triage.yml.j2"])
+    assert shown(folder, chosen.all()) == ["prompts/triage.yml.j2", "prompts/sections/tone.yml.j2"]
+
+
+def test_a_missing_file_names_the_nearest_in_its_folder() -> None:
+    with pytest.raises(WrongUse) as raised:
+        choose(["prompts/triag.yml.j2"])
+    assert raised.value.message == "there is no such file or folder"
+    assert raised.value.remedy == "did you mean triage.yml.j2?"
+
+
+def test_a_missing_folder_is_said_to_be_missing(folder: Path) -> None:
+    with pytest.raises(WrongUse) as raised:
+        choose(["nowhere/triage.yml.j2"])
+    assert raised.value.remedy == f"the folder {folder / 'nowhere'} is not there either; check the path"
+
+
+def test_a_folder_in_place_of_a_file_names_a_file_in_it() -> None:
+    with pytest.raises(WrongUse) as raised:
+        choose_one("prompts")
+    assert "prompts/triage.yml.j2" in str(raised.value.remedy)
+
+
+def test_the_root_is_the_folder_of_the_settings(folder: Path) -> None:
+    (folder / "promptls.toml").write_text("")
+    snapshot, _ = choose_one("prompts/sections/tone.yml.j2")
+    assert snapshot.roots == (str(folder),)
+
+
+def test_without_settings_the_root_is_the_repository(folder: Path) -> None:
+    (folder / ".git").mkdir()
+    snapshot, _ = choose_one("prompts/sections/tone.yml.j2")
+    assert snapshot.roots == (str(folder),)
+
+
+def test_a_command_line_trusts_the_files_that_it_was_given() -> None:
+    assert choose_one("prompts/triage.yml.j2")[0].trusted
