@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from promptls.cli.table import width
 from promptls.cli.terminal import Colour, paint
 from promptls.text.lines import line_end, line_starts, place_of
 from promptls.text.span import Span
@@ -25,8 +26,8 @@ def excerpt(text: str, span: Span, colour: Colour = "red") -> str:
     left = max(0, min(from_column - WIDEST // 3, len(line) - WIDEST)) if len(line) > WIDEST else 0
     shown = _printable(line[left : left + WIDEST])
     cut_left, cut_right = "…" if left else "", "…" if left + WIDEST < len(line) else ""
-    before = _width(cut_left + _printable(line[left:from_column]))
-    marked = max(1, _width(_printable(line[from_column : min(to_column, left + WIDEST)])))
+    before = width(cut_left + _printable(line[left:from_column]))
+    marked = max(1, width(_printable(line[from_column : min(to_column, left + WIDEST)])))
 
     number = str(place.line + 1)
     return (
@@ -40,11 +41,3 @@ def _printable(text: str) -> str:
     return "".join(
         " " if character == "\t" else character if character.isprintable() else "�" for character in text
     )
-
-
-def _width(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)
