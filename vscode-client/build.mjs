@@ -1,0 +1,77 @@
+// Builds the extension into out/: the extension itself, the pages of its panels, the grammars.
+// With --wheel also the server's Python wheel into wheel/; with --watch builds again on each change.
+
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { build, context } from "esbuild";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const out = path.join(here, "out");
+const options = new Set(process.argv.slice(2));
+const shared = { bundle: true, minify: !options.has("--watch"), sourcemap: options.has("--watch"), absWorkingDir: here };
+
+const extension = {
+  ...shared,
+  entryPoints: ["src/extension.ts"],
+  outfile: "out/extension.js",
+  platform: "node",
+  // The oldest Node.js of the VS Code versions that are supported.
+  target: "node20",
+  format: "cjs",
+  external: ["vscode"],
+};
+const pages = {
+  ...shared,
+  entryPoints: [
+    "src/webview/preview.ts",
+    "src/webview/results.ts",
+    "src/webview/base.css",
+    "src/webview/preview.css",
+    "src/webview/results.css",
+  ],
+  outdir: "out/webview",
+  platform: "browser",
+  target: "chrome122",
+  format: "iife",
+};
+
+rmSync(out, { recursive: true, force: true });
+cpSync(path.join(here, "..", "grammars"), path.join(out, "grammars"), {
+  recursive: true,
+  filter: (source) => !source.endsWith(`${path.sep}tests`),
+});
+if (options.has("--watch")) {
+  for (const each of [extension, pages]) {
+    await (await context(each)).watch();
+  }
+} else {
+  await Promise.all([build(extension), build(pages)]);
+}
+if (options.has("--wheel")) {
+  buildWheel();
+}
+
+/** The wheel is built aside and then moved, so that an interrupted build leaves the last one. */
+function buildWheel() {
+  const wheels = path.join(here, "wheel");
+  mkdirSync(wheels, { recursive: true });
+  const aside = mkdtempSync(path.join(wheels, ".build-"));
+  const python = process.env.PYTHON ?? (process.platform === "win32" ? "python" : "python3");
+  try {
+    execFileSync(
+      python,
+      ["-m", "pip", "wheel", "--quiet", "--no-deps", "--disable-pip-version-check", "--wheel-dir", aside, path.dirname(here)],
+      { stdio: ["ignore", "inherit", "inherit"] },
+    );
+    const [built] = readdirSync(aside);
+    for (const old of readdirSync(wheels).filter((name) => name.endsWith(".whl"))) {
+      rmSync(path.join(wheels, old));
+    }
+    renameSync(path.join(aside, built), path.join(wheels, built));
+  } finally {
+    rmSync(aside, { recursive: true, force: true });
+  }
+}

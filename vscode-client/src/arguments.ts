@@ -1,0 +1,24 @@
+/** Which file a command means. */
+
+import type { Uri } from "vscode";
+
+export type CommandArgument = { uri: string } & Record<string, unknown>;
+
+/**
+ * Returns a command's argument object: as a lens or code action gave it, from the file that a menu names,
+ * or else from the active prompt. Undefined when none of them says which file is meant.
+ */
+export function argumentOf(given: unknown, active: string | undefined): CommandArgument | undefined {
+  if (isUri(given)) {
+    return { uri: given.toString() };
+  }
+  if (typeof given === "object" && given !== null && "uri" in given && typeof given.uri === "string") {
+    return { ...given, uri: given.uri };
+  }
+  return active === undefined ? undefined : { uri: active };
+}
+
+/** A menu of the editor gives the file as a `Uri`. */
+function isUri(value: unknown): value is Uri {
+  return typeof value === "object" && value !== null && "scheme" in value && "fsPath" in value;
+}

@@ -1,0 +1,86 @@
+/** The language client: what it tells the server about itself, and what it keeps to itself. */
+
+import * as vscode from "vscode";
+import { LanguageClient, type Middleware, RevealOutputChannelOn, type StaticFeature } from "vscode-languageclient/node";
+
+import { DOCUMENTS } from "./documents";
+import type { ServerCommand } from "./server";
+
+export interface ClientChannels {
+  /** What the server logs. */
+  log: vscode.LogOutputChannel;
+  /** The messages between the two, when `promptls.trace.server` asks for them. */
+  trace: vscode.LogOutputChannel;
+}
+
+/** Returns a client that is not started; `commands` are those that the extension registers by itself. */
+export function createClient(
+  server: ServerCommand,
+  cwd: string,
+  channels: ClientChannels,
+  commands: readonly string[],
+): LanguageClient {
+  const executable = { command: server.command, args: server.args, options: { cwd } };
+  const client = new LanguageClient(
+    "promptls",
+    "promptls",
+    { run: executable, debug: executable },
+    {
+      documentSelector: DOCUMENTS,
+      initializationOptions: { trusted: vscode.workspace.isTrusted },
+      outputChannel: channels.log,
+      traceOutputChannel: channels.trace,
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
+      middleware: withoutOwnSettings,
+    },
+  );
+  client.registerFeature(panels(commands));
+  return client;
+}
+
+/**
+ * Says that panels are there, so that the server answers with data and opens no document by itself; and takes
+ * our commands from the server's list, because they are registered here, from the start and with a panel.
+ */
+function panels(commands: readonly string[]): StaticFeature {
+  return {
+    fillClientCapabilities(capabilities) {
+      capabilities.experimental = { ...(capabilities.experimental as object | undefined), promptls: { panels: true } };
+    },
+    preInitialize(capabilities) {
+      const provider = capabilities.executeCommandProvider;
+      if (provider !== undefined) {
+        provider.commands = provider.commands.filter((command) => !commands.includes(command));
+      }
+    },
+    initialize() {
+      // Nothing depends on what the server can do.
+    },
+    getState: () => ({ kind: "static" }),
+    clear() {
+      // Nothing is kept.
+    },
+  };
+}
+
+/** Settings that choose how the server is started: it has no use for them, and they name places of this machine. */
+const OWN_SETTINGS = ["server", "trace"];
+
+const withoutOwnSettings: Middleware = {
+  workspace: {
+    async configuration(params, token, next) {
+      const answers = await next(params, token);
+      return Array.isArray(answers)
+        ? answers.map((answer: unknown, index) =>
+            params.items[index]?.section === "promptls" ? withoutKeys(answer, OWN_SETTINGS) : answer,
+          )
+        : answers;
+    },
+  },
+};
+
+function withoutKeys(value: unknown, keys: readonly string[]): unknown {
+  return typeof value === "object" && value !== null
+    ? Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)))
+    : value;
+}

@@ -1,0 +1,111 @@
+/** The commands of the palette, the editor's title, lenses and code actions. */
+
+import * as vscode from "vscode";
+
+import { argumentOf, type CommandArgument } from "./arguments";
+import { activePrompt } from "./documents";
+import type { PreviewPanel } from "./preview/panel";
+import type { ResultsArguments, RunResult } from "./protocol";
+import type { ResultsPanel } from "./results/panel";
+import type { Session } from "./session";
+
+/** Commands of the server that are registered here instead, because a panel belongs to them. */
+export const PANEL_COMMANDS = [
+  "promptls.preview",
+  "promptls.runExperiment",
+  "promptls.showResults",
+  "promptls.compareRuns",
+  "promptls.debugInformation",
+] as const;
+
+export interface CommandContext {
+  session: Session;
+  preview: PreviewPanel;
+  results: ResultsPanel;
+  log: vscode.LogOutputChannel;
+  extensionVersion: string;
+}
+
+export function registerCommands(context: CommandContext): vscode.Disposable {
+  const { session, preview, results, log } = context;
+  const onPrompt = (run: (argument: CommandArgument) => unknown) => async (given: unknown) => {
+    const argument = argumentOf(given, activePrompt()?.uri.toString());
+    if (argument === undefined) {
+      await vscode.window.showInformationMessage("promptls: open a prompt file (.yml.j2 or .yaml.j2) first.");
+    } else {
+      await run(argument);
+    }
+  };
+  const showResults = onPrompt((argument) => results.show(argument, argument.uri));
+  const handlers: Record<string, (given: unknown) => unknown> = {
+    "promptls.preview": onPrompt((argument) => {
+      preview.show(argument);
+    }),
+    "promptls.runExperiment": onPrompt((argument) => runExperiment(argument, context)),
+    // A lens may name a run without a prompt.
+    "promptls.showResults": (given) =>
+      isRun(given) ? results.show(given, activePrompt()?.uri.toString()) : showResults(given),
+    "promptls.compareRuns": showResults,
+    "promptls.restartServer": () => session.start(true),
+    "promptls.showLog": () => {
+      log.show();
+    },
+    "promptls.debugInformation": () => showDebugInformation(context),
+  };
+  return vscode.Disposable.from(
+    ...Object.entries(handlers).map(([command, handler]) => vscode.commands.registerCommand(command, handler)),
+  );
+}
+
+function isRun(given: unknown): given is ResultsArguments & { run: string } {
+  return typeof given === "object" && given !== null && "run" in given && typeof given.run === "string";
+}
+
+/** The server shows progress and takes the cancellation; what is left to do here is to show the results. */
+async function runExperiment(argument: CommandArgument, { session, results }: CommandContext): Promise<void> {
+  try {
+    const result = await session.execute<RunResult | null>("promptls.runExperiment", argument);
+    if (result === null) {
+      return;
+    }
+    if (result.run === "") {
+      await vscode.window.showWarningMessage(`promptls: ${result.message}`);
+      return;
+    }
+    await results.show({ run: result.run }, argument.uri);
+    if (result.cancelled || result.failed > 0) {
+      // Not awaited: the message may stand for long.
+      void vscode.window.showWarningMessage(`promptls: ${result.message}`);
+    }
+  } catch (error) {
+    await vscode.window.showErrorMessage(`promptls: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Opens a text that an issue can hold: versions, places and settings, and never a secret. */
+async function showDebugInformation({ session, extensionVersion }: CommandContext): Promise<void> {
+  const server = session.server;
+  const lines = [
+    `extension   ${extensionVersion}`,
+    `VS Code     ${vscode.version} (${vscode.env.appName}, ${vscode.env.uiKind === vscode.UIKind.Web ? "web" : "desktop"})`,
+    `system      ${process.platform} ${process.arch}`,
+    `trusted     ${String(vscode.workspace.isTrusted)}`,
+    `server      ${server === undefined ? "none" : [server.command, ...server.args].join(" ")}`,
+    `source      ${server?.source ?? ""}`,
+    `state       ${session.isRunning ? "running" : "not running"}`,
+    "",
+    await serverInformation(session),
+  ];
+  const document = await vscode.workspace.openTextDocument({ content: lines.join("\n"), language: "plaintext" });
+  await vscode.window.showTextDocument(document, { preview: true });
+}
+
+/** A server that cannot answer is just the case in which this page is asked for. */
+async function serverInformation(session: Session): Promise<string> {
+  try {
+    const information = await session.execute<unknown>("promptls.debugInformation", {});
+    return typeof information === "string" ? information : JSON.stringify(information, null, 2);
+  } catch (error) {
+    return `The server did not answer: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}

@@ -1,0 +1,22 @@
+/** Which documents are prompts. */
+
+import * as vscode from "vscode";
+
+export const LANGUAGE = "yaml-jinja-prompt";
+
+/** Prompts by our own language, and by name where another extension owns the language of the file. */
+export const DOCUMENTS = [
+  { scheme: "file", language: LANGUAGE },
+  { scheme: "untitled", language: LANGUAGE },
+  { scheme: "file", pattern: "**/*.{yml,yaml}.j2" },
+];
+
+export function isPrompt(document: vscode.TextDocument): boolean {
+  return document.languageId === LANGUAGE || (document.uri.scheme === "file" && /\.ya?ml\.j2$/.test(document.uri.path));
+}
+
+/** The prompt in the active editor. */
+export function activePrompt(): vscode.TextDocument | undefined {
+  const document = vscode.window.activeTextEditor?.document;
+  return document !== undefined && isPrompt(document) ? document : undefined;
+}

@@ -1,0 +1,43 @@
+/** Of many requests, only the latest counts. */
+
+import * as vscode from "vscode";
+
+/**
+ * Returns a `request` that runs `ask` once requests have paused for `settled` milliseconds; a request that comes
+ * while one runs cancels it. Requests that come without a pause are answered all the same, after five pauses.
+ */
+export function latestOnly(
+  ask: (token: vscode.CancellationToken) => Promise<void>,
+  settled: number,
+): { request(): void; dispose(): void } {
+  let timer: NodeJS.Timeout | undefined;
+  let waitingSince: number | undefined;
+  let running: vscode.CancellationTokenSource | undefined;
+
+  function begin(): void {
+    timer = undefined;
+    waitingSince = undefined;
+    running?.cancel();
+    const source = new vscode.CancellationTokenSource();
+    running = source;
+    void ask(source.token).finally(() => {
+      source.dispose();
+      if (running === source) {
+        running = undefined;
+      }
+    });
+  }
+
+  return {
+    request() {
+      const now = Date.now();
+      waitingSince ??= now;
+      clearTimeout(timer);
+      timer = setTimeout(begin, Math.max(0, Math.min(settled, waitingSince + 5 * settled - now)));
+    },
+    dispose() {
+      clearTimeout(timer);
+      running?.cancel();
+    },
+  };
+}

@@ -1,0 +1,27 @@
+/** The page that a panel shows: our own script and style, and nothing from anywhere else. */
+
+import { randomBytes } from "node:crypto";
+
+import * as vscode from "vscode";
+
+/** Returns the HTML of the panel whose front end is built from `src/webview/<name>.ts` and `<name>.css`. */
+export function pageOf(webview: vscode.Webview, extension: vscode.Uri, name: string, title: string): string {
+  const nonce = randomBytes(16).toString("base64url");
+  const built = (file: string) => webview.asWebviewUri(vscode.Uri.joinPath(extension, "out", "webview", file)).toString();
+  const policy = `default-src 'none'; style-src ${webview.cspSource}; script-src 'nonce-${nonce}'`;
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+  <meta charset="utf-8">
+  <meta http-equiv="Content-Security-Policy" content="${policy}">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <title>${title}</title>
+  <link rel="stylesheet" href="${built("base.css")}">
+  <link rel="stylesheet" href="${built(`${name}.css`)}">
+</head>
+<body>
+  <div id="root"></div>
+  <script nonce="${nonce}" src="${built(`${name}.js`)}"></script>
+</body>
+</html>`;
+}

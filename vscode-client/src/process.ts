@@ -1,0 +1,46 @@
+/** Runs a program to its end. */
+
+import { spawn } from "node:child_process";
+
+export interface ProcessResult {
+  /** Null when the program could not be started or was ended by a signal. */
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface ProcessOptions {
+  /** Must not be a folder of the workspace: Python would import from it. */
+  cwd: string;
+  timeoutMilliseconds: number;
+  onOutput?: (text: string) => void;
+}
+
+export type RunProcess = (command: string, args: string[], options: ProcessOptions) => Promise<ProcessResult>;
+
+/** Resolves with the exit code and both outputs; never rejects: what could not start says why in `stderr`. */
+export const runProcess: RunProcess = (command, args, options) =>
+  new Promise((resolve) => {
+    let stdout = "";
+    let stderr = "";
+    const child = spawn(command, args, {
+      cwd: options.cwd,
+      timeout: options.timeoutMilliseconds,
+      stdio: ["ignore", "pipe", "pipe"],
+      windowsHide: true,
+    });
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+      options.onOutput?.(text);
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+      options.onOutput?.(text);
+    });
+    child.on("error", (error) => {
+      resolve({ code: null, stdout, stderr: `${stderr}${error.message}` });
+    });
+    child.on("close", (code, signal) => {
+      resolve({ code, stdout, stderr: signal === null ? stderr : `${stderr}ended by ${signal}` });
+    });
+  });

@@ -1,0 +1,35 @@
+/** The Python environment that the user selected, where an extension for Python is installed. */
+
+import { PVSC_EXTENSION_ID, type PythonExtension } from "@vscode/python-extension";
+import * as vscode from "vscode";
+
+/** Returns the interpreter selected for the first folder, or undefined without a Python extension or a choice. */
+export async function selectedPython(): Promise<string | undefined> {
+  const api = await pythonApi();
+  if (api === undefined) {
+    return undefined;
+  }
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+  const environment = await api.environments.resolveEnvironment(api.environments.getActiveEnvironmentPath(folder));
+  return environment?.executable.uri?.fsPath;
+}
+
+/** Calls `changed` each time another environment is selected, from when the Python extension is there. */
+export async function onSelectedPython(changed: () => void): Promise<vscode.Disposable | undefined> {
+  const api = await pythonApi();
+  return api?.environments.onDidChangeActiveEnvironmentPath(changed);
+}
+
+/** Opens the Python extension's picker, or the setting that names an interpreter. */
+export async function choosePython(): Promise<void> {
+  if (vscode.extensions.getExtension(PVSC_EXTENSION_ID) === undefined) {
+    await vscode.commands.executeCommand("workbench.action.openSettings", "promptls.server.python");
+  } else {
+    await vscode.commands.executeCommand("python.setInterpreter");
+  }
+}
+
+async function pythonApi(): Promise<PythonExtension | undefined> {
+  const extension = vscode.extensions.getExtension<PythonExtension>(PVSC_EXTENSION_ID);
+  return extension === undefined ? undefined : await extension.activate();
+}

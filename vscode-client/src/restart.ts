@@ -1,0 +1,33 @@
+/** One restart at a time, and at most one more waiting. */
+
+/**
+ * Returns a function that runs `restart` and resolves when a run that began after the call has ended.
+ * Calls made while one runs share the one that follows it.
+ */
+export function oneAtATime(restart: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  let queued: Promise<void> | undefined;
+
+  function begin(): Promise<void> {
+    running = restart().finally(() => {
+      running = undefined;
+    });
+    return running;
+  }
+
+  return () => {
+    if (queued !== undefined) {
+      return queued;
+    }
+    if (running === undefined) {
+      return begin();
+    }
+    queued = running
+      .catch(() => undefined)
+      .then(() => {
+        queued = undefined;
+        return begin();
+      });
+    return queued;
+  };
+}

@@ -1,0 +1,68 @@
+/** What the status bar says: the server's state and source, and the token count of the active prompt. */
+
+import * as vscode from "vscode";
+
+import { DOCUMENTS } from "./documents";
+import type { TokensResult } from "./protocol";
+import type { ServerCommand } from "./server";
+import { describeTokens } from "./tokens";
+
+export class ServerStatus implements vscode.Disposable {
+  readonly #item: vscode.LanguageStatusItem;
+
+  constructor() {
+    this.#item = vscode.languages.createLanguageStatusItem("promptls.server", DOCUMENTS);
+    this.#item.name = "promptls";
+    this.#item.command = { command: "promptls.showLog", title: "Show Log" };
+  }
+
+  starting(step: string): void {
+    this.#show("promptls", step, vscode.LanguageStatusSeverity.Information, true);
+  }
+
+  running(server: ServerCommand, version: string): void {
+    const name = version === "" ? "promptls" : `promptls ${version}`;
+    this.#show(name, `from the ${server.source}: ${server.command}`, vscode.LanguageStatusSeverity.Information, false);
+  }
+
+  failed(message: string): void {
+    this.#show("promptls: no server", message, vscode.LanguageStatusSeverity.Error, false);
+  }
+
+  #show(text: string, detail: string, severity: vscode.LanguageStatusSeverity, busy: boolean): void {
+    this.#item.text = text;
+    this.#item.detail = detail;
+    this.#item.severity = severity;
+    this.#item.busy = busy;
+  }
+
+  dispose(): void {
+    this.#item.dispose();
+  }
+}
+
+export class TokenStatus implements vscode.Disposable {
+  readonly #item: vscode.StatusBarItem;
+
+  constructor() {
+    this.#item = vscode.window.createStatusBarItem("promptls.tokens", vscode.StatusBarAlignment.Right, 90);
+    this.#item.name = "Prompt Token Count";
+    this.#item.command = "promptls.preview";
+  }
+
+  show(result: TokensResult): void {
+    const { text, tooltip, over } = describeTokens(result);
+    this.#item.text = text;
+    this.#item.tooltip = new vscode.MarkdownString(tooltip);
+    this.#item.backgroundColor = over ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
+    this.#item.show();
+  }
+
+  hide(): void {
+    this.#item.hide();
+  }
+
+  dispose(): void {
+    this.#item.dispose();
+  }
+}
