@@ -1,44 +1,45 @@
-"""The settings of the project that a file belongs to.
-
-They stand in `promptls.toml`, or under `[tool.promptls]` in `pyproject.toml`, in the
-nearest folder above the file that has either; the editor's settings lie over them, key by
-key. A wrong key costs only itself: it becomes a problem, and the others hold.
-"""
+"""The project that a file belongs to: `promptls.toml`, or `[tool.promptls]` in `pyproject.toml`."""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from promptls.settings.project import Project
 from promptls.text.failure import FilePlace
 from promptls.text.nearest import did_you_mean
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+if TYPE_CHECKING:
+    from promptls.settings.project import Project
+
+SETTINGS_FILE = "promptls.toml"
+PYPROJECT_FILE = "pyproject.toml"
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsProblem:
-    """A setting that could not be taken: what is wrong, and in which file; the editor's have no place."""
+    """A mistake in the settings, with what is wrong in `message`; the editor's settings have no place."""
 
+    place: FilePlace | None
     message: str
-    place: FilePlace | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ProjectFile:
-    """A project's settings: its folder, the file they come from (if any), and what was wrong in them."""
+    """Settings and where they come from.
+
+    `root` is the folder of the settings file, or the folder of the prompt file where `path` is None
+    because there is no settings file. What `problems` names has its default value.
+    """
 
     root: Path
-    settings: Project = field(default_factory=Project)
-    path: Path | None = None
+    path: Path | None
+    settings: Project
     problems: tuple[SettingsProblem, ...] = ()
 
     def includes(self, path: str) -> bool:
@@ -50,81 +51,122 @@ class ProjectFile:
         return self._matches(path, self.settings.exclude)
 
     def _matches(self, path: str, globs: list[str]) -> bool:
-        try:
-            relative = Path(path).relative_to(self.root).as_posix()
-        except ValueError:
-            relative = Path(path).as_posix()
-        return any(fnmatch(relative, glob) or fnmatch(relative, f"{glob.rstrip('/')}/*") for glob in globs)
+        if not globs:
+            return False
+        inside = Path(path).is_relative_to(self.root)
+        name = (Path(path).relative_to(self.root) if inside else Path(path)).as_posix()
+        return any(fnmatch(name, glob) or fnmatch(name, f"{glob.rstrip('/')}/*") for glob in globs)
 
 
 def find_project(path: Path, editor_settings: Mapping[str, object] | None = None) -> ProjectFile:
-    """The settings that hold for the file or folder at `path`. Never raises on bad settings.
+    """The project of the file at `path`, searched in its folder and every folder above.
 
-    Where no folder above has a settings file, the root is the file's own folder.
+    The nearest settings file counts; `promptls.toml` goes before `pyproject.toml`. The editor's
+    settings lie over it, key by key. Never raises on a bad file: its problems are part of the
+    result.
     """
-    folder = path if path.is_dir() else path.parent
-    problems: list[SettingsProblem] = []
-    for current in (folder, *folder.parents):
-        found = _read(current, problems)
-        if found is not None:
-            file, data = found
-            settings = _validated(_over(data, editor_settings), file, problems)
-            return ProjectFile(current, settings, file, tuple(problems))
-    return ProjectFile(folder, _validated(dict(editor_settings or {}), None, problems), None, tuple(problems))
+    from promptls.settings.project import Project
+
+    folder = path.absolute().parent
+    for candidate in (folder, *folder.parents):
+        for name in (SETTINGS_FILE, PYPROJECT_FILE):
+            found = _read(candidate / name)
+            if found is not None:
+                return _under_editor(found, editor_settings)
+    return _under_editor(ProjectFile(folder, None, Project()), editor_settings)
 
 
-def _read(folder: Path, problems: list[SettingsProblem]) -> tuple[Path, dict[str, Any]] | None:
-    """The settings file of a folder and what it holds, or None where the folder has none."""
-    own = folder / "promptls.toml"
-    if own.is_file():
-        return own, _loaded(own, problems)
-    shared = folder / "pyproject.toml"
-    if shared.is_file():
-        tool = _loaded(shared, problems).get("tool")
-        if isinstance(tool, dict) and isinstance(tool.get("promptls"), dict):
-            return shared, tool["promptls"]
+def _under_editor(project: ProjectFile, editor_settings: Mapping[str, object] | None) -> ProjectFile:
+    """The project with the editor's settings over it; mappings such as `rules` are laid key by key."""
+    if not editor_settings:
+        return project
+    values = project.settings.model_dump(exclude_unset=True)
+    for key, value in editor_settings.items():
+        known = values.get(key)
+        values[key] = {**known, **value} if isinstance(known, dict) and isinstance(value, dict) else value
+    settings, problems = _validated(values, None, "")
+    return replace(project, settings=settings, problems=(*project.problems, *problems))
+
+
+def _read(file: Path) -> ProjectFile | None:
+    """The project in `file`, or None when `file` is not there or says nothing of promptls."""
+    from promptls.settings.project import Project
+
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        if file.name == SETTINGS_FILE and not isinstance(error, FileNotFoundError | NotADirectoryError):
+            problem = SettingsProblem(FilePlace(file), f"the settings cannot be read: {error}")
+            return ProjectFile(file.parent, file, Project(), (problem,))
+        return None
+    try:
+        values = _parsed(text)
+    except ValueError as error:
+        if file.name == PYPROJECT_FILE and "tool.promptls" not in text:
+            return None
+        problem = SettingsProblem(_toml_place(file, str(error)), f"the file is not valid TOML: {error}")
+        return ProjectFile(file.parent, file, Project(), (problem,))
+    if file.name == PYPROJECT_FILE:
+        tool = values.get("tool")
+        section = tool.get("promptls") if isinstance(tool, dict) else None
+        if not isinstance(section, dict):
+            return None
+        values = section
+    settings, problems = _validated(values, file, text)
+    return ProjectFile(file.parent, file, settings, problems)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    # The standard library has the parser from Python 3.11 on; before, its origin is installed.
+    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    values: dict[str, Any] = toml.loads(text)
+    return values
+
+
+def _validated(
+    values: dict[str, Any], file: Path | None, text: str
+) -> tuple[Project, tuple[SettingsProblem, ...]]:
+    from pydantic import ValidationError
+
+    from promptls.settings.project import Project
+
+    try:
+        return Project.model_validate(values), ()
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False)
+    wrong = {str(problem["loc"][0]) for problem in found if problem["loc"]}
+    rest = {key: value for key, value in values.items() if key not in wrong}
+    problems = tuple(
+        SettingsProblem(
+            FilePlace(file, _line_of(text, problem["loc"])) if file else None,
+            _message(problem["loc"], problem["msg"]),
+        )
+        for problem in found
+    )
+    return Project.model_validate(rest), problems
+
+
+def _message(location: tuple[int | str, ...], said: str) -> str:
+    from promptls.settings.project import Project
+
+    key = ".".join(map(str, location))
+    if said.startswith("Extra inputs"):
+        known = list(Project.model_fields) if len(location) == 1 else []
+        return f"there is no setting `{key}`{did_you_mean(str(location[-1]), known)}"
+    return f"the setting `{key}` is wrong: {said[:1].lower()}{said[1:]}"
+
+
+def _line_of(text: str, location: tuple[int | str, ...]) -> int | None:
+    """The first line on which the last name of `location` stands as a key or in a table's name."""
+    names = [re.escape(name) for name in location if isinstance(name, str)]
+    for name in reversed(names):
+        pattern = re.compile(rf"^\s*(?:\[[^\]\n]*\b{name}\b|[\"']?{name}[\"']?\s*[=.])")
+        for line, content in enumerate(text.split("\n")):
+            if pattern.match(content):
+                return line
     return None
 
 
-def _loaded(file: Path, problems: list[SettingsProblem]) -> dict[str, Any]:
-    try:
-        return tomllib.loads(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        problems.append(SettingsProblem(f"the settings cannot be read: {error}", FilePlace(file)))
-        return {}
-
-
-def _over(project: Mapping[str, Any], editor: Mapping[str, object] | None) -> dict[str, Any]:
-    """The editor's keys over the project's; within `rules` and the like, key by key."""
-    merged = dict(project)
-    for key, value in (editor or {}).items():
-        known = merged.get(key)
-        merged[key] = {**known, **value} if isinstance(known, dict) and isinstance(value, dict) else value
-    return merged
-
-
-def _validated(data: dict[str, Any], file: Path | None, problems: list[SettingsProblem]) -> Project:
-    from pydantic import ValidationError
-
-    place = FilePlace(file) if file else None
-    for _attempt in range(len(data) + 1):
-        try:
-            return Project.model_validate(data)
-        except ValidationError as error:
-            for found in error.errors():
-                key = str(found["loc"][0])
-                if key in data:
-                    name = ".".join(str(part) for part in found["loc"])
-                    unknown = found["type"] == "extra_forbidden"
-                    wrong = (
-                        f"unknown setting `{name}`{did_you_mean(key, Project.model_fields)}"
-                        if unknown
-                        else f"setting `{name}`: {found['msg'][:1].lower()}{found['msg'][1:]}"
-                    )
-                    problems.append(SettingsProblem(wrong, place))
-            data = {key: value for key, value in data.items() if not _is_wrong(key, error)}
-    return Project()
-
-
-def _is_wrong(key: str, error: Any) -> bool:
-    return any(found["loc"] and str(found["loc"][0]) == key for found in error.errors())
+def _toml_place(file: Path, said: str) -> FilePlace:
+    found = re.search(r"at line (\d+), column (\d+)", said)
+    return FilePlace(file, int(found[1]) - 1, int(found[2]) - 1) if found else FilePlace(file)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -92,22 +92,36 @@ class Snapshot:
         own = template.kind
         if own in {Kind.OBJECT, Kind.EVALUATION}:
             return own
-        self._kinds[path] = own  # ends the walk where files include one another
-        prompts = {Kind.PARTS, Kind.SECTION}
-        if any(self.kind(includer) in prompts for includer in self.includers(path)):
+        if any(self._leads_to_parts(includer, set()) for includer in self._all_includers(path)):
             return Kind.SECTION
-        if own is Kind.PARTS or settings.includes(path):
-            return Kind.PARTS
-        if self._has_only_includes(template) and any(
-            (target := self.resolve(path, reference)) and self.kind(target) in prompts
-            for reference in template.references
-        ):
+        if self._leads_to_parts(path, set()) or settings.includes(path):
             return Kind.PARTS
         return Kind.OTHER
 
-    @staticmethod
-    def _has_only_includes(template: Template) -> bool:
-        return not template.parts and bool(template.references) and not template.source.chunks[0].has_content
+    def _leads_to_parts(self, path: str, seen: set[str]) -> bool:
+        """Whether a file is a parts template by its own text, or by nothing but what it includes."""
+        template = self.template(path)
+        if template is None or path in seen:
+            return False
+        if template.kind is Kind.PARTS:
+            return True
+        if template.kind is not Kind.OTHER or template.parts or template.source.chunks[0].has_content:
+            return False
+        seen.add(path)
+        return any(
+            (target := self.resolve(path, reference)) and self._leads_to_parts(target, seen)
+            for reference in template.references
+        )
+
+    def _all_includers(self, path: str) -> Iterator[str]:
+        seen = {path}
+        waiting = [*self.includers(path)]
+        while waiting:
+            current = waiting.pop()
+            if current not in seen:
+                seen.add(current)
+                yield current
+                waiting += self.includers(current)
 
     # -- includes -------------------------------------------------------------
 

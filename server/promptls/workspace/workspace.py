@@ -45,7 +45,10 @@ class Workspace:
         template = Template(source)
         opened = {**self.snapshot.open_files, path: OpenFile(template, version)}
         names = tuple(
-            name for reference in template.references for name in reference.alternatives or (reference.name,) if name
+            name
+            for reference in template.references
+            for name in reference.alternatives or (reference.name,)
+            if name
         )
         self._swap(open_files=opened, graph=self.snapshot.graph.with_names(path, names))
 

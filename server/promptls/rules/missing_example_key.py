@@ -1,0 +1,72 @@
+"""An example that lacks an input or the output.
+
+## What it does
+
+Reports entries of `examples` without one of the `input_keys`, or without the `output_key`.
+
+## Why is this bad?
+
+Ragas refuses the prompt ("example 1 does not have the variable …"), and an example without
+its answer teaches nothing.
+
+## Example
+
+```yaml
+{#---
+input_keys: [text]
+output_key: response
+examples:
+  - text: My card was charged twice.
+    ^^^^ missing-example-key: example 1 has no `response`
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys: [text]
+output_key: response
+examples:
+  - text: My card was charged twice.
+    response: Billing
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.text.span import Span
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """The keys that examples lack, at the first key of the example."""
+    declarations = context.template.declarations
+    wanted = [key.name for key in declarations.inputs or () if "default" not in key.schema]
+    output = declarations.data.get("output_key")
+    if isinstance(output, str) and output:
+        wanted.append(output)
+    for number, example in enumerate(declarations.examples, start=1):
+        place = example.entries[0].key.span if example.entries else example.span
+        for name in wanted:
+            if name not in example.data:
+                yield Finding(Span(*place), f"example {number} has no `{name}`")
+
+
+RULE = Rule(
+    name="missing-example-key",
+    summary="an example that lacks an input or the output",
+    severity="error",
+    module=__name__,
+    kinds=DECLARING_KINDS,
+    check=check,
+)

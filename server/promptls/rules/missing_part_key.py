@@ -1,0 +1,91 @@
+"""A part without a key that Prompt Poet requires.
+
+## What it does
+
+Reports parts that have no `name`, or neither `content` nor `sections`, in any branch. A
+part whose keys come from a loop, an include or a printed expression is left alone.
+
+## Why is this bad?
+
+Prompt Poet cannot build the part: loading fails with "missing 1 required positional
+argument".
+
+## Example
+
+```yaml
+- role: system
+  ^^^^ missing-part-key: this part has no `name`
+  content: You are helpful.
+```
+
+Use instead:
+
+```yaml
+- name: instructions
+  role: system
+  content: You are helpful.
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.meaning.parts import Part, chunk_items
+from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.projection import stands_alone
+from promptls.syntax.yaml.nodes import Scalar
+from promptls.text.span import Span
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """The required keys that the chunk's parts lack."""
+    for part in chunk_items(chunk).parts:
+        if part.has_dynamic_keys or part.entry("<<") or _may_be_completed(chunk, part):
+            continue
+        place = _place(part)
+        if part.entry("name") is None:
+            fix = Fix(
+                "Add a name", (Edit(Span(place.start, place.start), f"name: part\n{_indent(chunk, place)}"),)
+            )
+            yield Finding(place, "this part has no `name`", (fix,))
+        if part.entry("content") is None and part.entry("sections") is None:
+            yield Finding(place, "this part has neither `content` nor `sections`")
+
+
+def _place(part: Part) -> Span:
+    return part.entries[0].key.span if part.entries else part.span
+
+
+def _indent(chunk: Chunk, place: Span) -> str:
+    start = max(chunk.text.rfind("\n", 0, place.start), chunk.text.rfind("\r", 0, place.start)) + 1
+    return " " * (place.start - start)
+
+
+def _may_be_completed(chunk: Chunk, part: Part) -> bool:
+    """Whether a tag between the part's keys could print further ones."""
+    for tag in chunk.tags:
+        if not part.span.start <= tag.span.start <= part.span.end + 1:
+            continue
+        if tag.kind == "statement" and tag_tree(tag).statement.keyword not in {"include", "call"}:
+            continue
+        if tag.kind == "comment" or (tag.kind == "output" and not stands_alone(chunk, tag)):
+            continue
+        before = [entry for entry in part.entries if entry.key.span.start < tag.span.start]
+        value = before[-1].value if before else None
+        if not (isinstance(value, Scalar) and value.style in {"|", ">"}):
+            return True
+    return False
+
+
+RULE = Rule(
+    name="missing-part-key",
+    summary="a part without a key that Prompt Poet requires",
+    severity="error",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check_chunk=check_chunk,
+)

@@ -1,0 +1,109 @@
+"""What a rule is, and what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import cleandoc
+from sys import modules
+from typing import Literal
+
+from promptls.meaning.kind import Kind
+from promptls.meaning.template import Template
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.text.span import Span
+from promptls.workspace.snapshot import Snapshot
+
+Severity = Literal["error", "warning", "information", "hint"]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A replacement of one span of the file by a text."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits that take a finding away; a preferred one can be applied without looking."""
+
+    title: str
+    edits: tuple[Edit, ...]
+    preferred: bool = False
+
+    def shifted(self, by: int) -> Fix:
+        """The same fix in a text that begins `by` characters earlier."""
+        return Fix(
+            self.title, tuple(Edit(edit.span.shifted(by), edit.text) for edit in self.edits), self.preferred
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedPlace:
+    """Another place that a finding speaks of, in the file at `path`."""
+
+    path: str
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule found: where, what is wrong, and what would mend it.
+
+    `severity` is None for the rule's own. `unnecessary` marks text that could go.
+    """
+
+    span: Span
+    message: str
+    fixes: tuple[Fix, ...] = ()
+    related: tuple[RelatedPlace, ...] = ()
+    unnecessary: bool = False
+    rule: str = ""
+    severity: Severity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileContext:
+    """What a rule may ask about the file that it checks."""
+
+    snapshot: Snapshot
+    path: str
+    template: Template
+    kind: Kind
+    project: Project
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule. Its page is the docstring of the module that declares it.
+
+    `check` looks at a whole file; `check_chunk` at one chunk, with spans that count from the
+    chunk's start, and its findings are kept with the chunk. A rule has one of the two.
+    """
+
+    name: str
+    summary: str
+    severity: Severity
+    module: str
+    kinds: frozenset[Kind]
+    check: Callable[[FileContext], Iterable[Finding]] | None = None
+    check_chunk: Callable[[Chunk, Project], Iterable[Finding]] | None = None
+    since: str = "0.1.0"
+
+    @cached_property
+    def page(self) -> str:
+        """The rule's documentation, in Markdown."""
+        return cleandoc(modules[self.module].__doc__ or "")
+
+
+PARTS_KINDS = frozenset({Kind.PARTS, Kind.SECTION})
+"""The kinds whose YAML is a list of parts."""
+OBJECT_KINDS = frozenset({Kind.OBJECT})
+"""Prompt objects."""
+DECLARING_KINDS = frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT, Kind.EVALUATION})
+"""The kinds that can declare inputs and examples: every prompt file."""

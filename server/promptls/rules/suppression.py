@@ -1,0 +1,42 @@
+"""Findings that the file itself asks not to hear of.
+
+`{# promptls: ignore[rule-name] reason #}` silences the named rules on its own line, or,
+where nothing else stands on its line, on the next one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.source import Source
+from promptls.text.lines import line_end, place_of
+
+_COMMENT: Final = re.compile(r"promptls:\s*ignore\[([\w\-, ]+)\]")
+
+
+def suppressed_lines(source: Source) -> dict[int, frozenset[str]]:
+    """The rules that are silenced, by the lines of the file."""
+    found: dict[int, frozenset[str]] = {}
+    for first_line, chunk in zip(source.first_lines, source.chunks, strict=False):
+        for line, names in _in_chunk(chunk):
+            found[first_line + line] = found.get(first_line + line, frozenset()) | names
+    return found
+
+
+@kept
+def _in_chunk(chunk: Chunk) -> tuple[tuple[int, frozenset[str]], ...]:
+    found = []
+    for tag in chunk.tags:
+        match = _COMMENT.search(tag.text) if tag.kind == "comment" else None
+        if match is None:
+            continue
+        first = place_of(chunk.line_starts, tag.span.start)
+        last = place_of(chunk.line_starts, tag.span.end)
+        before = chunk.text[tag.span.start - first.column : tag.span.start]
+        behind = chunk.text[tag.span.end : line_end(chunk.text, tag.span.end)]
+        is_alone = not before.strip() and not behind.strip()
+        names = frozenset(name.strip() for name in match.group(1).split(","))
+        found.append((last.line + 1 if is_alone else first.line, names))
+    return tuple(found)

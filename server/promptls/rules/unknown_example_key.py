@@ -1,0 +1,83 @@
+"""A key of an example that is neither an input nor the output.
+
+## What it does
+
+In a file that declares both `input_keys` and `output_key`, reports every other key in
+`examples`.
+
+## Why is this bad?
+
+Ragas keeps such a key and prints it into the prompt; most often it is an input misspelt.
+
+## Example
+
+```yaml
+{#---
+input_keys: [text]
+output_key: response
+examples:
+  - text: My card was charged twice.
+    reponse: Billing
+    ^^^^^^^ unknown-example-key: `reponse` is neither an input nor the output; did you mean `response`?
+    response: Billing
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys: [text]
+output_key: response
+examples:
+  - text: My card was charged twice.
+    response: Billing
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.rules.rule import DECLARING_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.syntax.yaml.nodes import key_text
+from promptls.text.nearest import nearest
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """The keys of examples that are not declared."""
+    declarations = context.template.declarations
+    output = declarations.data.get("output_key")
+    if declarations.inputs is None or not isinstance(output, str):
+        return
+    known = [*(key.name for key in declarations.inputs), output]
+    for example in declarations.examples:
+        for entry in example.entries:
+            key = key_text(entry)
+            if key is None or key in known or key == "<<":
+                continue
+            meant = nearest(key, known)
+            ending = f"; did you mean `{meant}`?" if meant else ""
+            fixes = (
+                (Fix(f"Change to `{meant}`", (Edit(entry.key.span, meant),), preferred=True),)
+                if meant
+                else ()
+            )
+            yield Finding(entry.key.span, f"`{key}` is neither an input nor the output{ending}", fixes)
+
+
+RULE = Rule(
+    name="unknown-example-key",
+    summary="a key of an example that is neither an input nor the output",
+    severity="warning",
+    module=__name__,
+    kinds=DECLARING_KINDS,
+    check=check,
+)

@@ -1,0 +1,78 @@
+"""An input that is declared and never read.
+
+## What it does
+
+Reports names in `input_keys` that neither the file nor anything it includes reads. Nothing
+is said where an include cannot be followed, because it could read them.
+
+## Why is this bad?
+
+The caller goes to the trouble of passing a value that never reaches the model; often the
+template misspells it.
+
+## Example
+
+```yaml
+{#---
+input_keys: [text, locale]
+                   ^^^^^^ unused-input: nothing reads the input `locale`
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys: [text]
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.meaning.kind import Kind
+from promptls.rules.rule import FileContext, Finding, Rule
+from promptls.syntax.yaml.nodes import Sequence, scalar_text
+from promptls.workspace.contract import contract_of
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """The input keys that nothing reads."""
+    inputs = context.template.declarations.inputs
+    if not inputs or context.template.syntax_problems:
+        return
+    contract = contract_of(context.snapshot, context.path)
+    if not contract.is_whole:
+        return
+    read = contract.names | _expected_keys(context)
+    for key in inputs:
+        if key.name not in read:
+            yield Finding(key.span, f"nothing reads the input `{key.name}`", unnecessary=True)
+
+
+def _expected_keys(context: FileContext) -> set[str]:
+    """The names that parts list under `expected_template_data_keys`."""
+    found = set()
+    for placed in context.template.parts:
+        node = placed.part.value("expected_template_data_keys")
+        if isinstance(node, Sequence):
+            found |= {text for item in node.items if (text := scalar_text(item)) is not None}
+    return found
+
+
+RULE = Rule(
+    name="unused-input",
+    summary="an input that is declared and never read",
+    severity="warning",
+    module=__name__,
+    kinds=frozenset({Kind.PARTS}),
+    check=check,
+)
