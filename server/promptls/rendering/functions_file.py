@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import sys
 import traceback
@@ -26,6 +27,7 @@ class _Loaded:
 
 
 _loaded: dict[str, _Loaded] = {}
+_folders: set[Path] = set()
 
 
 def load_functions(path: str, unsaved: Mapping[str, str]) -> Mapping[str, Callable[..., Any]] | RenderFailure:
@@ -41,11 +43,8 @@ def load_functions(path: str, unsaved: Mapping[str, str]) -> Mapping[str, Callab
     known = _loaded.get(path)
     if known and known.source == source and known.imported == _times(known.imported):
         return known.names
-    folder = Path(path).resolve().parent
-    if str(folder) not in sys.path:
-        # At the end, so that a file beside the functions cannot take the place of a library.
-        sys.path.append(str(folder))
-    _forget_modules_in(folder)
+    folder = Path(path).absolute().parent
+    _import_from(folder)
     module = ModuleType(MODULE_PREFIX + Path(path).stem)
     module.__file__ = path
     sys.modules[module.__name__] = module
@@ -109,10 +108,21 @@ def _modules_in(folder: Path) -> dict[Path, str]:
     return found
 
 
-def _forget_modules_in(folder: Path) -> None:
-    """Make modules of the user import again, as they may have changed."""
-    for name in _modules_in(folder).values():
-        del sys.modules[name]
+def _import_from(folder: Path) -> None:
+    """Let modules be imported from `folder`, and from no other folder of functions files.
+
+    All modules of such folders import again: they may have changed, and two folders may each have one
+    of the same name.
+    """
+    for other in _folders:
+        if str(other) in sys.path:
+            sys.path.remove(str(other))
+        for name in _modules_in(other).values():
+            del sys.modules[name]
+    _folders.add(folder)
+    # At the end, so that a file beside the functions cannot take the place of a library.
+    sys.path.append(str(folder))
+    importlib.invalidate_caches()
 
 
 def _times(paths: Mapping[Path, Any]) -> dict[Path, int]:

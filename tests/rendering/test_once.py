@@ -1,0 +1,28 @@
+"""Rendering for the command line, and what the server's side loads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+from promptls.rendering.job import RenderJob
+from promptls.rendering.once import render_once
+from promptls.rendering.outcome import Rendering
+
+MakeJob = Callable[..., RenderJob]
+
+
+def test_rendering_once_needs_no_event_loop(make_job: MakeJob) -> None:
+    outcome = render_once(make_job("- {name: a, content: b}"))
+    assert isinstance(outcome, Rendering)
+    assert outcome.string == "b"
+
+
+def test_the_servers_side_imports_no_engine() -> None:
+    code = (
+        "import sys, promptls.rendering.worker, promptls.rendering.once;"
+        "print([name for name in ('jinja2', 'yaml', 'tiktoken', 'pydantic') if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
