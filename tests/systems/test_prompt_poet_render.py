@@ -48,6 +48,11 @@ def test_an_attribute_of_a_missing_input_fails_at_its_line(folder: Folder) -> No
     assert found.message.startswith("'user' is undefined. Pass it in the template data")
 
 
+def test_a_value_of_another_shape_is_told_apart_from_a_missing_one(folder: Folder) -> None:
+    found = folder.failure("{{ user.name.first }}", {"user": "Ann"})
+    assert "'str object' has no attribute 'name'. Give the value the shape" in found.message
+
+
 def test_a_failure_in_an_included_file_names_that_file(folder: Folder) -> None:
     found = folder.failure("\n{% include 'part.yml.j2' %}", part="\n\n{{ 1 // 0 }}")
     assert (found.line, found.path) == (2, str(folder.path / "part.yml.j2"))

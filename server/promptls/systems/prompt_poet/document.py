@@ -18,6 +18,9 @@ _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _BLOCK_OPENERS = re.compile(r"^[ \-?:]*", re.MULTILINE)
 """What may open block collections at the beginning of a line."""
 
+EXCERPT_WIDTH = 160
+"""How many characters of a line an excerpt shows."""
+
 CONTEXT_LINES = 2
 """How many lines an excerpt shows before and behind the line in question."""
 
@@ -55,8 +58,14 @@ def excerpt(text: str, line: int) -> str:
     lines = _LINE_BREAK.split(text)
     first, last = max(0, line - CONTEXT_LINES), min(len(lines), line + CONTEXT_LINES + 1)
     return "\n".join(
-        f"{'>' if number == line else ' '} {number + 1:>4} | {lines[number]}" for number in range(first, last)
+        f"{'>' if number == line else ' '} {number + 1:>4} | {_shortened(lines[number])}"
+        for number in range(first, last)
     )
+
+
+def _shortened(line: str) -> str:
+    """The beginning of a long line."""
+    return line if len(line) <= EXCERPT_WIDTH else line[:EXCERPT_WIDTH] + "…"
 
 
 def _refuse_deep_nesting(text: str) -> None:

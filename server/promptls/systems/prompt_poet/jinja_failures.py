@@ -59,6 +59,8 @@ def _words(error: Exception, environment: Environment, loader: FolderLoader) -> 
     """What is wrong, and what to do."""
     if isinstance(error, TemplateNotFound):
         return _not_found(error, loader)
+    if isinstance(error, UndefinedError) and "has no" in str(error):
+        return f"{error}. Give the value the shape that the template expects, or guard it with `is defined`."
     if isinstance(error, UndefinedError):
         return f"{error}. Pass it in the template data, or guard it with `{{% if … %}}` or `| default(…)`."
     if isinstance(error, RecursionError):
