@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptls.cli.main import main
+
+SOUND = "- name: question\n  role: user\n  content: Hello.\n"
+WRONG_ROLE = "- name: question\n  role: usr\n  content: Hello.\n"
+ANSIBLE = "- hosts: all\n  tasks: []\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_finding_is_shown_with_its_place_its_line_and_its_fix(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.yml.j2").write_text(WRONG_ROLE)
+    assert main(["check"]) == 1
+    place, source, carets, fix, *_ = capsys.readouterr().out.splitlines()
+    assert place.startswith("a.yml.j2:2:9: warning unknown-role: ")
+    assert source == "    2 |   role: usr"
+    assert carets == "      |         ^^^"
+    assert fix == "      → Change to `user`"
+
+
+def test_the_counts_stand_at_the_end(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.yml.j2").write_text(WRONG_ROLE)
+    (folder / "b.yml.j2").write_text(SOUND)
+    (folder / "site.yml.j2").write_text(ANSIBLE)
+    main(["check"])
+    assert capsys.readouterr().out.endswith("\n1 warning in 2 prompts (1 other file left alone).\n")
+
+
+def test_a_sound_prompt_exits_0(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.yml.j2").write_text(SOUND)
+    assert main(["check", "a.yml.j2"]) == 0
+    assert capsys.readouterr().out == "No findings in 1 prompt.\n"
+
+
+@pytest.mark.parametrize("content", [b"", b"\0\xff\xfe\x80" * 50, ANSIBLE.encode()])
+def test_a_file_that_is_no_prompt_is_silently_fine(
+    folder: Path, content: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.yml.j2").write_bytes(content)
+    assert main(["check", "a.yml.j2"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "There is no prompt here (1 other file left alone).\n"
+    assert shown.err == ""
+
+
+def test_verbose_names_the_kind_of_each_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.yml.j2").write_text(SOUND)
+    (folder / "site.yml.j2").write_text(ANSIBLE)
+    main(["check", "--verbose"])
+    shown = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["parts", "template", "a.yml.j2"] in shown
+    assert ["no", "prompt", "file", "site.yml.j2"] in shown
+
+
+def test_a_section_is_known_by_who_includes_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / ".git").mkdir()
+    (folder / "sections").mkdir()
+    (folder / "a.yml.j2").write_text("{% include 'sections/tone.yml.j2' %}\n" + SOUND)
+    (folder / "sections" / "tone.yml.j2").write_text(SOUND)
+    main(["check", "--verbose", "sections/tone.yml.j2"])
+    assert capsys.readouterr().out.startswith("section ")
+
+
+def as_json(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    main(["check", "--json", *words])
+    read: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return read
+
+
+def test_json_counts_lines_and_columns_from_1(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.yml.j2").write_text(WRONG_ROLE)
+    (finding,) = as_json(capsys)["findings"]
+    assert (finding["line"], finding["column"]) == (2, 9)
+    assert (finding["end_line"], finding["end_column"]) == (2, 12)
+
+
+def test_json_carries_the_edits_of_a_fix(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.yml.j2").write_text(WRONG_ROLE)
+    (finding,) = as_json(capsys)["findings"]
+    edit = {"line": 2, "column": 9, "end_line": 2, "end_column": 12, "text": "user"}
+    assert finding["fixes"] == [{"title": "Change to `user`", "edits": [edit]}]
+
+
+def test_a_rule_that_is_off_finds_nothing(folder: Path) -> None:
+    (folder / "a.yml.j2").write_text(WRONG_ROLE)
+    (folder / "promptls.toml").write_text('[rules]\nunknown-role = "off"\n')
+    assert main(["check"]) == 0
+
+
+def test_a_hint_does_not_fail_the_check(folder: Path) -> None:
+    (folder / "a.yml.j2").write_text(WRONG_ROLE)
+    (folder / "promptls.toml").write_text('[rules]\nunknown-role = "hint"\n')
+    assert main(["check"]) == 0
+
+
+def test_a_wrong_setting_is_shown_and_fails_the_check(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.yml.j2").write_text(SOUND)
+    (folder / "promptls.toml").write_text('encodin = "o200k_base"\n')
+    assert main(["check"]) == 1
+    shown = capsys.readouterr().err
+    assert "`encodin`; did you mean `encoding`?" in shown
+    assert "at promptls.toml" in shown
+    assert as_json(capsys)["settings"][0]["path"] == "promptls.toml"
