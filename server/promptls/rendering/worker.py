@@ -16,13 +16,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-import promptls
 from promptls.rendering import frames
 from promptls.rendering.job import RenderJob
 from promptls.rendering.limits import Limits
 from promptls.rendering.outcome import RenderFailure, Rendering, outcome_from_json
 
 Answer = TypeVar("Answer")
+
+IMPORT_FOLDER = Path(__file__).resolve().parents[2]
+"""The folder that the package `promptls` is imported from."""
 
 ATTEMPTS = 2
 """How often a job is tried whose process ended under it."""
@@ -182,7 +184,7 @@ class RenderWorker:
             stdout=subprocess.PIPE,
             # `-m` puts the working folder first on the import path: in a user's folder, a file named
             # like a library would be run. Here only this package is found.
-            cwd=Path(promptls.__file__).parent.parent,
+            cwd=IMPORT_FOLDER,
             # Without it, a console window opens on Windows.
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
