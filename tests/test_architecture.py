@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from promptls.rules.registry import RULES
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ROOT / "server" / "promptls"
@@ -19,16 +22,11 @@ def test_the_rooms_import_only_what_lies_below_them() -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_every_room_says_what_belongs_in_it() -> None:
-    silent = [room.parent.name for room in ROOMS.rglob("__init__.py") if '"""' not in room.read_text()]
-    assert silent == []
-
-
 def test_every_module_says_what_its_one_job_is() -> None:
     silent = [
         str(module.relative_to(ROOMS))
         for module in ROOMS.rglob("*.py")
-        if not module.read_text("utf-8").startswith('"""')
+        if not ast.get_docstring(ast.parse(module.read_text("utf-8")))
     ]
     assert silent == []
 
@@ -37,3 +35,23 @@ def test_no_module_is_named_for_what_belongs_nowhere() -> None:
     shelves = {"utils", "helpers", "helper", "managers", "manager", "services", "service", "common", "misc"}
     found = [str(path.relative_to(ROOMS)) for path in ROOMS.rglob("*") if path.stem in shelves]
     assert found == []
+
+
+def test_every_rule_has_a_file_of_its_own_and_is_made_known() -> None:
+    declaring = {
+        module.stem.replace("_", "-")
+        for module in (ROOMS / "rules").glob("*.py")
+        if "\nRULE = Rule(" in module.read_text("utf-8")
+    }
+    assert declaring == {rule.name for rule in RULES}
+
+
+def test_the_rules_stand_in_the_order_of_their_names() -> None:
+    assert [rule.name for rule in RULES] == sorted(rule.name for rule in RULES)
+
+
+def test_the_server_starts_without_the_components_that_only_its_requests_need() -> None:
+    heavy = {"pydantic", "tiktoken", "scipy", "httpx", "xllamacpp", "rich", "rapidfuzz", "sacrebleu"}
+    code = "import sys, promptls.protocol.server; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert heavy & set(loaded.split()) == set()
