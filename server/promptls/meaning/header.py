@@ -14,7 +14,7 @@ from promptls.syntax.yaml.compose import compose
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
 from promptls.text.lines import line_end
 from promptls.text.nearest import did_you_mean
-from promptls.text.span import Span
+from promptls.text.span import NOWHERE, Span
 
 OPENING: Final = "{#---"
 CLOSING: Final = "---#}"
@@ -56,7 +56,7 @@ class Declarations:
     `settings` the same, validated; keys that are not valid are left out of it.
     """
 
-    span: Span = Span(0, 0)
+    span: Span = NOWHERE
     tree: Mapping | None = None
     data: dict[str, Any] = field(default_factory=dict)
     settings: Header = field(default_factory=Header)
@@ -143,15 +143,13 @@ def _validated(
     known = {key: value for key, value in data.items() if isinstance(key, str)}
     if own_keys:
         known = {key: value for key, value in known.items() if key in Header.model_fields}
-    problems: list[HeaderProblem] = []
-    for _attempt in range(2):
-        try:
-            return Header.model_validate(known), tuple(problems)
-        except ValidationError as error:
-            for found in error.errors():
-                problems.append(_problem(tree, found))
-                known.pop(str(found["loc"][0]), None)
-    return Header(), tuple(problems)
+    try:
+        return Header.model_validate(known), ()
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)
+    keys = {str(found["loc"][0]) for found in wrong}
+    valid = {key: value for key, value in known.items() if key not in keys}
+    return Header.model_validate(valid), tuple(_problem(tree, found) for found in wrong)
 
 
 def _problem(tree: Mapping, found: Any) -> HeaderProblem:

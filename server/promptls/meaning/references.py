@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.jinja.nodes import Collection, Constant
+from promptls.syntax.jinja.nodes import Collection, Constant, Statement
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.span import Span
 
@@ -31,14 +31,14 @@ def template_references(chunk: Chunk) -> tuple[TemplateReference, ...]:
     return tuple(
         reference
         for tag in chunk.tags
-        if tag.kind == "statement"
-        and (statement := tag_tree(tag).statement).template is not None
-        and (reference := _reference(statement, tag.span.start))
+        if tag.kind == "statement" and (reference := _reference(tag_tree(tag).statement, tag.span.start))
     )
 
 
-def _reference(statement, base: int) -> TemplateReference:  # type: ignore[no-untyped-def]
+def _reference(statement: Statement, base: int) -> TemplateReference | None:
     template = statement.template
+    if template is None:
+        return None
     span = template.span.shifted(base)
     name: str | None = None
     alternatives: tuple[str, ...] = ()

@@ -226,7 +226,7 @@ class _Resolver:
         self.next_branch += 1
         self.branches.append(self.next_branch)
 
-    def _middle(self, event: NameEvent, start: int) -> None:
+    def _middle(self, event: NameEvent, _start: int) -> None:
         if not self.blocks:
             return
         if self.blocks[-1] == "if":
@@ -235,7 +235,7 @@ class _Resolver:
         elif self.blocks[-1] == "for" and event.name == "else":
             self.scopes[-1].bound.clear()
 
-    def _close(self, event: NameEvent, start: int) -> None:
+    def _close(self, event: NameEvent, _start: int) -> None:
         if event.name not in self.blocks:
             return
         while True:

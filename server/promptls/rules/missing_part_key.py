@@ -37,7 +37,9 @@ from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.projection import stands_alone
-from promptls.syntax.yaml.nodes import Scalar
+from promptls.syntax.yaml.nodes import Scalar, key_text
+from promptls.systems.prompt_poet.vocabulary import PART_KEYS
+from promptls.text.nearest import nearest
 from promptls.text.span import Span
 
 
@@ -52,8 +54,14 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
                 "Add a name", (Edit(Span(place.start, place.start), f"name: part\n{_indent(chunk, place)}"),)
             )
             yield Finding(place, "this part has no `name`", (fix,))
-        if part.entry("content") is None and part.entry("sections") is None:
+        if part.entry("content") is None and part.entry("sections") is None and not _is_misspelt(part):
             yield Finding(place, "this part has neither `content` nor `sections`")
+
+
+def _is_misspelt(part: Part) -> bool:
+    """Whether an unknown key probably stands for the content; `unknown-part-key` then says so."""
+    unknown = {key for entry in part.entries if (key := key_text(entry)) and key not in PART_KEYS}
+    return any(nearest(key, PART_KEYS) in {"content", "sections"} for key in unknown)
 
 
 def _place(part: Part) -> Span:

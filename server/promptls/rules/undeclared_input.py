@@ -85,11 +85,7 @@ def _declaring_edit(declarations: Declarations, name: str) -> Edit | None:
     node = declarations.tree.value("input_keys") if declarations.tree else None
     if isinstance(node, Sequence) and node.items:
         end = node.items[-1].span.end
-        if (
-            node.items[0].span.start > node.span.start
-            and len(node.items) > 0
-            and _is_flow(declarations, node)
-        ):
+        if node.items[0].span.start > node.span.start and len(node.items) > 0 and _is_flow(node):
             return Edit(Span(end, end), f", {name}")
         return None
     if isinstance(node, Mapping) and node.entries:
@@ -99,7 +95,7 @@ def _declaring_edit(declarations: Declarations, name: str) -> Edit | None:
     return None
 
 
-def _is_flow(declarations: Declarations, node: Sequence) -> bool:
+def _is_flow(node: Sequence) -> bool:
     """Whether the list is written `[a, b]`: its first item then stands one character behind its start."""
     return node.items[0].span.start - node.span.start == 1
 

@@ -46,7 +46,9 @@ def check(context: FileContext) -> Iterator[Finding]:
         if context.snapshot.resolve(context.path, reference):
             continue
         if not reference.alternatives and parts_of_name(reference.name) is None:
-            message = f"Jinja refuses `{reference.name}`: names count from the entry template's folder, without `..`"
+            message = (
+                f"Jinja refuses `{reference.name}`: names have no `..` and count from the entry template"
+            )
         elif reference.alternatives:
             message = (
                 f"none of these files is there: {', '.join(f'`{name}`' for name in reference.alternatives)}"

@@ -68,7 +68,7 @@ class Project(BaseModel):
     exclude: list[str] = Field(default_factory=list, description="Globs of files that promptls leaves alone.")
     template_paths: list[str] = Field(
         default_factory=list,
-        description="Folders that includes resolve against, for sections that no template of theirs includes.",
+        description="Folders that includes count from, for sections that no template in sight includes.",
     )
     roles: list[str] = Field(
         default_factory=lambda: ["system", "user", "assistant", "developer", "tool", "function"],

@@ -9,8 +9,9 @@ Every place of a projection leads back to its place in the chunk.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk
@@ -54,7 +55,7 @@ class _Skip(NamedTuple):
 def branches(pair: Pair) -> list[tuple[int, int]]:
     """The branches of an `if` or `for`, each as the indexes of the tags around it."""
     bounds = [pair.opening, *pair.middles, pair.closing]
-    return list(zip(bounds, bounds[1:], strict=False))
+    return list(pairwise(bounds))
 
 
 def has_else(chunk: Chunk, pair: Pair) -> bool:
@@ -105,7 +106,7 @@ def project(chunk: Chunk, choices: Mapping[int, int] | None = None) -> Projectio
             _add_tag(chunk, tag, add)
             position, trim, index = tag.span.end, tag.trims_after, index + 1
         elif skip.whole_block:
-            if skip.keyword == "filter" and not _alone(chunk, tag):
+            if skip.keyword == "filter" and not stands_alone(chunk, tag):
                 add(PLACEHOLDER, tag.span.start, tag.span.end)
             closing = chunk.tags[skip.until]
             position, trim, index = closing.span.end, closing.trims_after, skip.until + 1
@@ -114,14 +115,14 @@ def project(chunk: Chunk, choices: Mapping[int, int] | None = None) -> Projectio
     return Projection("".join(pieces), tuple(starts), tuple(origins), tuple(ends))
 
 
-def _add_tag(chunk: Chunk, tag: Tag, add) -> None:  # type: ignore[no-untyped-def]
+def _add_tag(chunk: Chunk, tag: Tag, add: Callable[[str, int, int], None]) -> None:
     if tag.kind == "raw":
         add(chunk.text[tag.body.start : tag.body.end], tag.body.start, tag.body.end)
-    elif tag.kind == "output" and not _alone(chunk, tag):
+    elif tag.kind == "output" and not stands_alone(chunk, tag):
         add(PLACEHOLDER * len(tag.text), tag.span.start, tag.span.end)
 
 
-def _alone(chunk: Chunk, tag: Tag) -> bool:
+def stands_alone(chunk: Chunk, tag: Tag) -> bool:
     """Whether nothing but tags stands on the tag's lines: then it may print anything, or nothing."""
     begin = max(chunk.text.rfind("\n", 0, tag.span.start), chunk.text.rfind("\r", 0, tag.span.start)) + 1
     end = line_end(chunk.text, tag.span.end)

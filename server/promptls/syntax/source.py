@@ -140,7 +140,7 @@ class Source:
         return recut
 
     def _recut(self, first: int, last: int, text: str) -> Source:
-        """This source with the chunks from `first` to `last` replaced by those of `text`.
+        """The source with the chunks from `first` to `last` replaced by those of `text`.
 
         The text grows over the following chunks as long as what it says is not settled by
         itself: a tag may close further down, or the text may not end with its line.

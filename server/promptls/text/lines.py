@@ -1,6 +1,6 @@
-"""Lines, columns and the units that columns are counted in.
+r"""Lines, columns and the units that columns are counted in.
 
-A line ends at `\\n`, `\\r\\n` or `\\r` and nowhere else, as the Language Server Protocol
+A line ends at `\n`, `\r\n` or `\r` and nowhere else, as the Language Server Protocol
 3.17 defines it; form feeds, U+0085 and U+2028 are ordinary characters here.
 Everything past an end is clamped to it, because a client may send positions of a text
 that has changed since.
@@ -13,6 +13,7 @@ from bisect import bisect_right
 from enum import Enum
 from typing import NamedTuple
 
+_LAST_OF_PLANE_0 = "\uffff"
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
@@ -74,11 +75,6 @@ def units_from_column(line: str, column: int, unit: Unit) -> int:
 
 
 def _width(character: str, unit: Unit) -> int:
-    code = ord(character)
     if unit is Unit.UTF16:
-        return 2 if code > 0xFFFF else 1
-    if code < 0x80:
-        return 1
-    if code < 0x800:
-        return 2
-    return 3 if code <= 0xFFFF else 4
+        return 2 if character > _LAST_OF_PLANE_0 else 1
+    return len(character.encode("utf-8", "surrogatepass"))

@@ -7,7 +7,7 @@ a *span* is a half-open pair of offsets. Lines, columns and UTF-16 units exist o
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Span(NamedTuple):
@@ -27,3 +27,7 @@ class Span(NamedTuple):
     def is_empty(self) -> bool:
         """Whether the span holds no character."""
         return self.start == self.end
+
+
+NOWHERE: Final = Span(0, 0)
+"""The span of what stands nowhere in the text."""

@@ -39,13 +39,13 @@ class IncludeGraph:
         return self._names.get(path, ())
 
     def with_names(self, path: str, names: tuple[str, ...]) -> IncludeGraph:
-        """This graph with what one file names replaced; the same graph where that is no change."""
+        """The graph with what one file names replaced; the same graph where that is no change."""
         if self._names.get(path) == names:
             return self
         return IncludeGraph({**self._names, path: names}, self._roots)
 
     def without(self, path: str) -> IncludeGraph:
-        """This graph without one file."""
+        """The graph without one file."""
         return IncludeGraph({key: value for key, value in self._names.items() if key != path}, self._roots)
 
     def includers(self, path: str, exists: Callable[[str], bool]) -> frozenset[str]:

@@ -23,12 +23,12 @@ _CLOSERS: Final = {
 
 
 class BlockTag(NamedTuple):
-    """A tag that opens, divides or closes a block; `index` is its place among the chunk's tags."""
+    """A tag that opens, divides or closes a block; `place` is its index among the chunk's tags."""
 
     action: str
     keyword: str
     span: Span
-    index: int
+    place: int
 
 
 class Pair(NamedTuple):
@@ -81,7 +81,7 @@ def _match(chunk: Chunk) -> ChunkBlocks:
         elif tag.action == "close" and stack and stack[-1][0].keyword == tag.keyword:
             opening, middles = stack.pop()
             pairs.append(
-                Pair(tag.keyword, opening.index, tuple(middle.index for middle in middles), tag.index)
+                Pair(tag.keyword, opening.place, tuple(middle.place for middle in middles), tag.place)
             )
         else:
             for opening, middles in stack:
@@ -90,7 +90,7 @@ def _match(chunk: Chunk) -> ChunkBlocks:
             loose.append(tag)
     for opening, middles in stack:
         loose += [opening, *middles]
-    loose.sort(key=lambda tag: tag.index)
+    loose.sort(key=lambda tag: tag.place)
     return ChunkBlocks(tuple(sorted(pairs, key=lambda pair: pair.opening)), tuple(loose))
 
 
@@ -118,8 +118,9 @@ def _close(closing: BlockTag, stack: list[BlockTag]) -> Iterator[SyntaxProblem]:
         yield SyntaxProblem("jinja", closing.span, message)
         return
     while (opening := stack.pop()).keyword != closing.keyword:
-        message = f"`{opening.keyword}` is not closed: expected `end{opening.keyword}` before `end{closing.keyword}`"
-        related = Related(closing.span, f"expected `end{opening.keyword}` before this")
+        expected = f"expected `end{opening.keyword}`"
+        message = f"`{opening.keyword}` is not closed: {expected} before `end{closing.keyword}`"
+        related = Related(closing.span, f"{expected} before this")
         yield SyntaxProblem("jinja", opening.span, message, (related,))
 
 

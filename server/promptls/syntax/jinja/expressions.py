@@ -7,6 +7,7 @@ stands, a `Missing` node and a problem are left, and parsing goes on.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Final
 
 from promptls.syntax.jinja.nodes import (
@@ -163,7 +164,7 @@ class ExpressionParser:
     def _and(self) -> Expression:
         return self._words("and", self._not)
 
-    def _words(self, word: str, operand) -> Expression:  # type: ignore[no-untyped-def]
+    def _words(self, word: str, operand: Callable[[], Expression]) -> Expression:
         start = self.token.start
         operands = [operand()]
         while self.skip_name(word):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias
 
-from promptls.text.span import Span
+from promptls.text.span import NOWHERE, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,21 +131,10 @@ class Collection:
     items: tuple[Expression, ...]
 
 
-Expression: TypeAlias = Union[
-    Name,
-    Constant,
-    Missing,
-    Attribute,
-    Item,
-    Slice,
-    Keyword,
-    Call,
-    Filter,
-    Test,
-    Operation,
-    Conditional,
-    Collection,
-]
+Expression: TypeAlias = (
+    "Name | Constant | Missing | Attribute | Item | Slice | Keyword | Call | Filter | Test"
+    " | Operation | Conditional | Collection"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +170,7 @@ class Statement:
     expressions: tuple[Expression, ...] = ()
     targets: tuple[Expression, ...] = ()
     name: str = ""
-    name_span: Span = Span(0, 0)
+    name_span: Span = NOWHERE
     parameters: tuple[Parameter, ...] = ()
     imported: tuple[ImportedName, ...] = ()
     template: Expression | None = None

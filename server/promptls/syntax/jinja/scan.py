@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from promptls.syntax.jinja.statements import parse_tag
 from promptls.syntax.jinja.verdict import jinja_objection
 from promptls.text.lines import line_end
-from promptls.text.span import Span
+from promptls.text.span import NOWHERE, Span
 
 _OPENING: Final = r"\{\{|\{%|\{#"
 _NEXT: Final = re.compile(_OPENING)
@@ -48,7 +48,7 @@ class Tag:
     trims_before: bool = False
     trims_after: bool = False
     unclosed: str = ""
-    body: Span = Span(0, 0)
+    body: Span = NOWHERE
 
 
 class _Close(NamedTuple):

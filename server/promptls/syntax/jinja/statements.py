@@ -101,7 +101,7 @@ def _set(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
     if parser.skip_operator("="):
         value = parser.tuple_or_expression()
         return Statement(keyword, span, expressions=(value,), targets=(target,))
-    filters = ()
+    filters: tuple[Expression, ...] = ()
     if parser.at_operator("|"):
         parser.advance()
         filters = (parser.filters(parser.filter(None)),)

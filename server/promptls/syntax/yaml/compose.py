@@ -18,7 +18,7 @@ from promptls.text.span import Span
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MAX_DEPTH: Final = 500
 """How deep YAML may nest; libyaml ends the process at some 30,000 levels."""
-_NESTING: Final = re.compile(r"(?:[-?:][ \t]+){%d}" % MAX_DEPTH)
+_NESTING: Final = re.compile(rf"(?:[-?:][ \t]+){{{MAX_DEPTH}}}")
 _ALIAS: Final = re.compile(r"\*(\S+)")
 _AT_CONTEXT: Final = (
     "could not find expected ':'",
@@ -26,12 +26,14 @@ _AT_CONTEXT: Final = (
     "found unexpected document indicator",
 )
 _PLAIN_WORDS: Final = {
-    "could not find expected ':'": "expected `:` behind this key; text of a block scalar must be indented "
-    "more than its key",
-    "mapping values are not allowed in this context": "`: ` cannot stand here; quote the value, or check "
-    "the indentation",
+    "could not find expected ':'": (
+        "expected `:` behind this key; text of a block scalar must be indented more than its key"
+    ),
+    "mapping values are not allowed in this context": (
+        "`: ` cannot stand here; quote the value, or check the indentation"
+    ),
     "did not find expected key": "expected a key here; check the indentation and the quotes",
-    "did not find expected '-' indicator": "expected `- ` here, as for the items above; check the indentation",
+    "did not find expected '-' indicator": "expected `- ` as for the items above; check the indentation",
     "found unexpected end of stream": "a quoted value that is not closed",
     "found unexpected document indicator": "a quoted value that is not closed",
     "found character that cannot start any token": "this character cannot begin a value; quote the value",
@@ -68,13 +70,9 @@ def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[S
     except yaml.MarkedYAMLError as error:
         return Composed(None, _placed(error, text))
     except yaml.reader.ReaderError as error:
-        character = (
-            f"U+{ord(error.character):04X}"
-            if isinstance(error.character, str)
-            else f"U+{error.character:04X}"
-        )
-        position = max(text.find(chr(int(character[2:], 16))), 0)
-        return Composed(None, YamlError(position, f"the character {character} is not allowed in YAML"))
+        code = ord(error.character) if isinstance(error.character, str) else error.character
+        position = max(text.find(chr(code)), 0)
+        return Composed(None, YamlError(position, f"the character U+{code:04X} is not allowed in YAML"))
     except (RecursionError, UnicodeEncodeError, ValueError) as error:
         return Composed(None, YamlError(0, f"not readable as YAML: {error}"))
 
@@ -126,8 +124,10 @@ def _convert(
         made = Mapping(placed, tuple(entries))
     elif isinstance(node, yaml.SequenceNode):
         made = Sequence(placed, tuple(_convert(item, span, is_dynamic, known) for item in node.value))
-    else:
+    elif isinstance(node, yaml.ScalarNode):
         tag = node.tag.rsplit(":", 1)[-1]
         made = Scalar(placed, node.value, node.style or "", tag, is_dynamic(placed))
+    else:
+        made = known[id(node)]
     known[id(node)] = made
     return made

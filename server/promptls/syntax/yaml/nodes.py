@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 from promptls.text.span import Span
 
@@ -60,7 +60,7 @@ class Mapping:
         return entry.value if entry else None
 
 
-Node: TypeAlias = Union[Scalar, Sequence, Mapping]
+Node: TypeAlias = "Scalar | Sequence | Mapping"
 
 
 def key_text(entry: Entry) -> str | None:

@@ -9,7 +9,7 @@ or when one branch brings it into a chunk that is right without that branch.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.blocks import Pair, chunk_blocks
@@ -22,7 +22,8 @@ from promptls.syntax.yaml.nodes import Node
 from promptls.text.lines import line_end
 from promptls.text.span import Span
 
-_MOST_READINGS = 6
+_MOST_READINGS: Final = 6
+_MOST_ALIASES: Final = 100
 
 
 class ChunkYaml(NamedTuple):
@@ -82,7 +83,7 @@ def _reading(chunk: Chunk, choices: dict[int, int]) -> _Reading:
     text = projection.text
     aliases: list[tuple[str, Span]] = []
     composed = compose(text, span, is_dynamic)
-    while composed.error and composed.error.alias and len(aliases) < 100:
+    while composed.error and composed.error.alias and len(aliases) < _MOST_ALIASES:
         offset, name = composed.error.offset, composed.error.alias
         aliases.append((name, text_span(projection, offset, offset + len(name) + 1)))
         text = f"{text[:offset]}{PLACEHOLDER}{text[offset + 1 :]}"

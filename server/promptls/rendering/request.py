@@ -1,0 +1,49 @@
+"""The job that renders a file of the workspace: its unsaved text, its settings, its functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from promptls.meaning.kind import Kind
+from promptls.rendering.job import RenderJob
+from promptls.text.failure import FilePlace, WrongUse
+from promptls.workspace.contract import functions_path
+from promptls.workspace.snapshot import Snapshot
+
+UNLIMITED = -1
+"""The token limit that Prompt Poet takes for none."""
+
+
+def job_for(
+    snapshot: Snapshot,
+    path: str,
+    data: Mapping[str, Any],
+    *,
+    token_limit: int | None = None,
+    truncation_step: int | None = None,
+) -> RenderJob:
+    """What renders the file at `path` with `data`; limits that are None come from header and settings.
+
+    A `functions` file is left out where the workspace is not trusted. Raises WrongUse for
+    files that are not there and for kinds that cannot be rendered yet.
+    """
+    template = snapshot.template(path)
+    if template is None:
+        raise WrongUse("there is no such file", FilePlace(path))
+    kind = snapshot.kind(path)
+    if kind is Kind.EVALUATION:
+        raise WrongUse("evaluation prompts are checked, but not rendered", FilePlace(path))
+    header = template.declarations.settings
+    settings = snapshot.project(path).settings
+    return RenderJob(
+        path=path,
+        text=template.source.text,
+        data=data,
+        unsaved=snapshot.unsaved(),
+        functions=functions_path(snapshot, path) if snapshot.trusted else None,
+        encoding=header.encoding or settings.encoding,
+        token_limit=token_limit or header.token_limit or settings.token_limit or UNLIMITED,
+        truncation_step=truncation_step or header.truncation_step or settings.truncation_step,
+        kind="prompt object" if kind is Kind.OBJECT else "parts template",
+    )

@@ -1,0 +1,132 @@
+"""The data that a prompt can be previewed with.
+
+In the order of preference: the header's `samples` file, its `examples`, the first row of
+the first experiment's data set, and placeholders made from how the inputs are used. Any
+row of that data set can be chosen as well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from promptls.datasets.registry import open_dataset
+from promptls.meaning.placeholders import placeholder_data
+from promptls.meaning.template import Template
+from promptls.text.failure import Failure, FilePlace, WrongUse
+from promptls.text.nearest import did_you_mean
+from promptls.workspace.snapshot import Snapshot
+
+_MOST_ROWS: Final = 200
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Data under a name; `source` says where it comes from, as people would."""
+
+    name: str
+    source: str
+    data: dict[str, Any]
+
+
+def samples_of(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
+    """The samples of the prompt file at `path`, the default one first; never empty.
+
+    A samples file that cannot be read raises Failure, because the user asked for it.
+    """
+    template = snapshot.template(path)
+    if template is None:
+        return (Sample("empty", "nothing", {}),)
+    found = [*_from_file(template, path), *_from_examples(template), *_first_row(template, path)]
+    return (*found, Sample("placeholders", "made from how the inputs are used", placeholder_data(template)))
+
+
+def sample_named(snapshot: Snapshot, path: str, name: str) -> Sample:
+    """The sample called `name`; WrongUse names those that there are."""
+    samples = samples_of(snapshot, path)
+    for sample in samples:
+        if sample.name == name:
+            return sample
+    names = [sample.name for sample in samples]
+    raise WrongUse(
+        f"there is no sample `{name}`{did_you_mean(name, names)}",
+        FilePlace(path),
+        f"choose one of: {', '.join(names)}",
+    )
+
+
+def row_sample(snapshot: Snapshot, path: str, number: int) -> Sample:
+    """Row `number`, from 1, of the data set of the file's first experiment."""
+    template = snapshot.template(path)
+    dataset = _dataset_path(template, path) if template else None
+    if dataset is None:
+        raise WrongUse(
+            "there is no data set to take a row from", FilePlace(path), "declare an experiment in the header"
+        )
+    for row in open_dataset(dataset).rows():
+        if row.number == number:
+            return Sample(f"row {number}", dataset.name, dict(row.values))
+    raise WrongUse(f"the data set has no row {number}", FilePlace(dataset))
+
+
+def _from_file(template: Template, path: str) -> Iterator[Sample]:
+    named = template.declarations.settings.samples
+    if not named:
+        return
+    file = Path(path).parent / named
+    data = _loaded(file)
+    if not isinstance(data, dict):
+        raise Failure("a samples file is a mapping of inputs, or of named mappings", FilePlace(file))
+    inputs = {key.name for key in template.declarations.inputs or ()} | set(template.names.inputs())
+    if data and all(isinstance(value, dict) for value in data.values()) and not inputs & set(data):
+        for name, value in data.items():
+            yield Sample(str(name), named, value)
+    else:
+        yield Sample(file.stem, named, data)
+
+
+def _loaded(file: Path) -> Any:
+    try:
+        text = file.read_text("utf-8")
+        return json.loads(text) if file.suffix == ".json" else yaml.load(text, Loader=_Loader)  # noqa: S506  (safe)
+    except OSError as error:
+        raise Failure(
+            f"the samples file cannot be read: {error.strerror}",
+            FilePlace(file),
+            "check the header's `samples`",
+        ) from error
+    except (ValueError, yaml.YAMLError) as error:
+        first = str(error).splitlines()[0]
+        raise Failure(f"the samples file is not valid: {first}", FilePlace(file)) from error
+
+
+def _from_examples(template: Template) -> Iterator[Sample]:
+    output = template.declarations.data.get("output_key")
+    for number, example in enumerate(template.declarations.examples, start=1):
+        data = {key: value for key, value in example.data.items() if key != output}
+        yield Sample(f"example {number}", "the examples", data)
+
+
+def _first_row(template: Template, path: str) -> Iterator[Sample]:
+    dataset = _dataset_path(template, path)
+    if dataset is None:
+        return
+    try:
+        row = next(iter(open_dataset(dataset).rows()), None)
+    except Failure:
+        return  # a preview goes on without its data set; running the experiment reports it
+    if row is not None:
+        yield Sample(f"row {row.number}", dataset.name, dict(row.values))
+
+
+def _dataset_path(template: Template, path: str) -> Path | None:
+    experiments = template.declarations.settings.experiments or {}
+    for experiment in experiments.values():
+        return Path(path).parent / experiment.dataset
+    return None
