@@ -1,1 +1,1 @@
-"""Prompts run on data sets: planned, run, stored, found again, and compared honestly."""
+"""Running a prompt over a data set, keeping what came out, and comparing runs."""

@@ -60,6 +60,9 @@ def _load(file: str) -> Any:
     threads = _cores()
     settings.cpuparams.n_threads = threads
     settings.cpuparams_batch.n_threads = threads
+    # Waiting threads that spin would take the cores from whatever else runs on the machine.
+    settings.cpuparams.poll = 0
+    settings.cpuparams_batch.poll = 0
     settings.warmup = False
     settings.verbosity = -1
     return xllamacpp.Server(settings)
@@ -74,16 +77,23 @@ def _cores() -> int:
 def _complete(server: Any, request: dict[str, Any]) -> Any:
     body: dict[str, Any] = {**request["parameters"], "messages": request["messages"]}
     if request["json_schema"] is not None:
-        schema = {
-            # Free white space lets a small model run away into blank lines.
-            "x-guidance": {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "},
-            **request["json_schema"],
-        }
-        body["response_format"] = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+        try:
+            body["grammar"] = _grammar(request["json_schema"])
+        except ValueError as error:
+            return {"error": {"message": f"the JSON Schema cannot be used: {error}", "type": "schema"}}
     try:
         return server.handle_chat_completions(body)
     except Exception as error:  # noqa: BLE001 - llama.cpp's errors are many, and all mean that there is no answer
         return {"error": {"message": str(error), "type": type(error).__name__}}
+
+
+def _grammar(schema: dict[str, Any]) -> str:
+    import xllamacpp
+
+    # Free white space lets a small model run away into blank lines. `x-guidance` is how the grammar's
+    # library (llguidance) is told; it is heard in a grammar, and not in a `response_format`.
+    layout = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+    return str(xllamacpp.json_schema_to_grammar(json.dumps({"x-guidance": layout, **schema})))
 
 
 def _answer(stream: TextIO, value: Any) -> None:

@@ -37,9 +37,8 @@ class ModelError(Failure):
         remedy: str | None = None,
         *,
         retryable: bool = False,
-        place: FilePlace | None = None,
     ) -> None:
-        super().__init__(message, place, remedy)
+        super().__init__(message, remedy=remedy)
         self.retryable = retryable
 
 

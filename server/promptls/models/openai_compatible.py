@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
 
 from promptls.models.model import Completion, ModelError
 
@@ -50,6 +51,7 @@ class OpenAiCompatible:
 
         self.name = model
         self._base_url = base_url.rstrip("/")
+        self._shown_url = without_secrets(self._base_url)
         self._key = key
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         try:
@@ -109,7 +111,7 @@ class OpenAiCompatible:
             raise self._unreachable(error) from None
         except (httpx.InvalidURL, UnicodeError):
             raise ModelError(
-                f"`{self._base_url}` is no address", "set `base_url` to something like `http://host:8000/v1`"
+                f"`{self._shown_url}` is no address", "set `base_url` to something like `http://host:8000/v1`"
             ) from None
         seconds = time.perf_counter() - began
         if response.status_code != httpx.codes.OK:
@@ -122,7 +124,7 @@ class OpenAiCompatible:
             content += piece
             if len(content) > LONGEST_ANSWER:
                 raise ModelError(
-                    f"`{self._base_url}` sent an answer without an end",
+                    f"`{self._shown_url}` sent an answer without an end",
                     f"it was left at {LONGEST_ANSWER // 1024**2} MB: check what listens there",
                 )
         return bytes(content)
@@ -134,7 +136,7 @@ class OpenAiCompatible:
             text = choice["message"].get("content")
             usage = answer.get("usage") or {}
             return Completion(
-                text=text if isinstance(text, str) else "",
+                text=self._without_key(text) if isinstance(text, str) else "",
                 input_tokens=_count(usage.get("prompt_tokens")),
                 output_tokens=_count(usage.get("completion_tokens")),
                 seconds=seconds,
@@ -143,7 +145,7 @@ class OpenAiCompatible:
             )
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise ModelError(
-                f"`{self._base_url}` answered with something that is no chat completion: "
+                f"`{self._shown_url}` answered with something that is no chat completion: "
                 f"{self._quoted(content)}",
                 "check that `base_url` is an OpenAI-compatible address and ends in `/v1`",
             ) from None
@@ -153,16 +155,16 @@ class OpenAiCompatible:
         said = self._quoted(content)
         if status in {401, 403}:
             return ModelError(
-                f"`{self._base_url}` refused the key (HTTP {status}): {said}",
+                f"`{self._shown_url}` refused the key (HTTP {status}): {said}",
                 "check the environment variable that holds the key",
             )
         if status == 404:  # noqa: PLR2004 - HTTP's own number
             return ModelError(
-                f"`{self._base_url}` has no model `{self.name}`, or is no OpenAI-compatible address: {said}",
+                f"`{self._shown_url}` has no model `{self.name}`, or is no OpenAI-compatible address: {said}",
                 "check `model` and `base_url`, which ends in `/v1` for most servers",
             )
         error = ModelError(
-            f"`{self._base_url}` answered with HTTP {status}: {said}",
+            f"`{self._shown_url}` answered with HTTP {status}: {said}",
             "the server is busy or broken: run again later, or with a smaller `concurrency`"
             if status in _TRY_LATER
             else "check the parameters of the experiment",
@@ -177,17 +179,17 @@ class OpenAiCompatible:
 
         if isinstance(error, httpx.ConnectError):
             return ModelError(
-                f"nothing answers at `{self._base_url}`: {self._without_key(str(error))}",
+                f"nothing answers at `{self._shown_url}`: {self._without_key(str(error))}",
                 "start the server, or correct `base_url`",
                 retryable=True,
             )
         if isinstance(error, httpx.UnsupportedProtocol):
             return ModelError(
-                f"`{self._base_url}` is no address", "begin `base_url` with `http://` or `https://`"
+                f"`{self._shown_url}` is no address", "begin `base_url` with `http://` or `https://`"
             )
         words = self._without_key(str(error)) or type(error).__name__
         broken = ModelError(
-            f"the connection to `{self._base_url}` broke: {words}",
+            f"the connection to `{self._shown_url}` broke: {words}",
             "run again later, or with a smaller `concurrency`",
             retryable=True,
         )
@@ -197,14 +199,18 @@ class OpenAiCompatible:
         words = re.sub(r"\s+", " ", content[: 16 * QUOTED].decode(errors="replace")).strip()
         with contextlib.suppress(ValueError, LookupError, TypeError, RecursionError):
             words = str(json.loads(content)["error"]["message"])
-        # OpenAI's own message about a wrong key quotes a part of it.
-        words = self._without_key(words)
+        # OpenAI's own message about a wrong key quotes the ends of it.
+        words = re.sub(r"\bsk-[\w*.-]{4,}", "[key]", self._without_key(words))
         return f"“{words[:QUOTED]}{'…' if len(words) > QUOTED else ''}”" if words else "(no text)"
 
     def _without_key(self, words: str) -> str:
-        if self._key:
-            words = words.replace(self._key, "[key]")
-        return re.sub(r"\bsk-[\w*.-]{4,}", "[key]", words)
+        return words.replace(self._key, "[key]") if self._key else words
+
+
+def without_secrets(url: str) -> str:
+    """`url` without a user name, a password and a query, any of which may be a secret."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 class _TryAgain(Exception):  # noqa: N818 - it asks for another attempt, and never leaves this module

@@ -1,0 +1,26 @@
+"""The scores of a triage: are the labels right, is the priority right?"""
+
+import json
+
+from promptls import MetricResult, discrete_metric
+
+
+@discrete_metric(name="labels_exact_match", allowed_values=["correct", "incorrect"])
+def labels_exact_match(prediction: str, expected_labels: str):
+    """Whether the predicted labels are exactly the expected ones, in any order."""
+    predicted = set(json.loads(prediction).get("labels", []))
+    expected = set(expected_labels.split(";")) if expected_labels else set()
+    return MetricResult(
+        value="correct" if predicted == expected else "incorrect",
+        reason=f"expected {sorted(expected)}, got {sorted(predicted)}",
+    )
+
+
+@discrete_metric(name="priority_accuracy", allowed_values=["correct", "incorrect"])
+def priority_accuracy(prediction: str, expected_priority: str):
+    """Whether the predicted priority is the expected one."""
+    predicted = json.loads(prediction).get("priority")
+    return MetricResult(
+        value="correct" if predicted == expected_priority else "incorrect",
+        reason=f"expected {expected_priority}, got {predicted}",
+    )

