@@ -32,16 +32,17 @@ class Workspace:
 
     def open(self, path: str, text: str, version: int) -> None:
         """Take `text` for the file at `path` until it is closed."""
-        self._put(path, Source.of(text), version)
+        self.put(path, Source.of(text), version)
 
     def edit(self, path: str, version: int, edits: Iterable[tuple[Span, str]]) -> None:
         """Apply edits, each to the text that the one before it left."""
         source = self.snapshot.open_files[path].template.source
         for span, text in edits:
             source = source.edited(span, text)
-        self._put(path, source, version)
+        self.put(path, source, version)
 
-    def _put(self, path: str, source: Source, version: int) -> None:
+    def put(self, path: str, source: Source, version: int) -> None:
+        """Take `source` for the file at `path`, opened before or not."""
         template = Template(source)
         opened = {**self.snapshot.open_files, path: OpenFile(template, version)}
         names = tuple(
@@ -70,14 +71,13 @@ class Workspace:
 
     def scan(self) -> int:
         """Read which templates name which, for every prompt file below the roots; how many there are."""
-        names: dict[str, tuple[str, ...]] = {}
-        for root in self.snapshot.roots:
-            for path in prompt_paths(Path(root)):
-                if path in self.snapshot.open_files:
-                    names[path] = self.snapshot.graph.names(path)
-                elif (text := read_text(path)) is not None:
-                    names[path] = names_in(text)
-        self._swap(graph=IncludeGraph(names, self.snapshot.roots))
+        return self.take_scan(scanned(self.snapshot.roots))
+
+    def take_scan(self, names: Mapping[str, tuple[str, ...]]) -> int:
+        """Take what `scanned` found; open files keep what their unsaved text names. How many files there are."""
+        graph = self.snapshot.graph
+        opened = {path: graph.names(path) for path in self.snapshot.open_files}
+        self._swap(graph=IncludeGraph({**names, **opened}, self.snapshot.roots))
         return len(names)
 
     # -- settings -------------------------------------------------------------
@@ -98,3 +98,13 @@ class Workspace:
     def set_trusted(self, *, trusted: bool) -> None:
         """Say whether code of the workspace may run."""
         self._swap(trusted=trusted)
+
+
+def scanned(roots: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Which templates each prompt file below `roots` names, as saved. Can run in any thread."""
+    return {
+        path: names_in(text)
+        for root in roots
+        for path in prompt_paths(Path(root))
+        if (text := read_text(path)) is not None
+    }
