@@ -10,7 +10,7 @@ from promptls.meaning.parts import chunk_items
 from promptls.meaning.references import template_references
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.source import Source
-from promptls.syntax.yaml.nodes import Mapping, key_text
+from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.systems.opencompass.vocabulary import EVALUATION_KEYS
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS
@@ -34,7 +34,7 @@ class Kind(Enum):
 
 def kind_of(source: Source, *, has_header: bool) -> Kind:
     """The kind of a file by its own text; only its includers can tell that it is a section."""
-    if source.at_items:
+    if source.at_items or any(isinstance(root, Sequence) for root in chunk_yaml(source.chunks[0]).roots):
         return _list_kind(source, has_header=has_header)
     keys = top_keys(source)
     if "instruction" in keys and not {"hosts", "tasks"} & keys:

@@ -8,6 +8,7 @@ from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Sequence, key_text, scalar_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS, ROLES
+from promptls.text.nearest import nearest
 from promptls.text.span import Span
 
 
@@ -45,7 +46,7 @@ class Part:
         """Whether the item looks like a part of Prompt Poet and not like anything else in YAML."""
         keys = {key_text(entry) for entry in self.entries}
         if {"name", "content"} <= keys or {"name", "sections"} <= keys or "truncation_priority" in keys:
-            return keys - set(PART_KEYS) <= {None} or len(keys & set(PART_KEYS)) > 2  # noqa: PLR2004
+            return all(key is None or nearest(key, PART_KEYS) for key in keys - set(PART_KEYS))
         if "name" in keys and any(_is_slip(key, "content") for key in keys if key):
             return True
         if "role" in keys and ("content" in keys or "name" in keys):

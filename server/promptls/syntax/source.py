@@ -34,7 +34,7 @@ class Source:
     def of(cls, text: str) -> Source:
         """The source of `text`."""
         chunks = cut(text, at_items=True)
-        if len(chunks) > 1 and chunks[0].has_content and not _begins_with_item(chunks[0]):
+        if chunks[0].has_content and not _begins_with_item(chunks[0]):
             return cls(tuple(cut(text, at_items=False)), at_items=False)
         return cls(tuple(chunks), at_items=True)
 
@@ -135,7 +135,7 @@ class Source:
             return Source.of(new)
         recut = self._recut(0, last, new)
         head = recut.chunks[0]
-        if len(recut.chunks) > 1 and head.has_content and not _begins_with_item(head):
+        if head.has_content and not _begins_with_item(head):
             return Source.of(recut.text)
         return recut
 
@@ -178,4 +178,4 @@ def _is_settled(chunks: list[Chunk]) -> bool:
 
 def _begins_with_item(chunk: Chunk) -> bool:
     """Whether the chunk's first line begins a list item, in a text without anything before it."""
-    return chunk.text.startswith(("- ", "-\n", "-\r", "-\t"))
+    return chunk.text.removeprefix("\ufeff").startswith(("- ", "-\n", "-\r", "-\t"))

@@ -1,0 +1,118 @@
+"""Texts with marks in them: a test's input and what it expects, in one picture.
+
+A line that holds nothing but spaces, carets and words marks the text above the carets:
+
+    {{ txt }}
+       ^^^ undeclared-input: `txt` is not in `input_keys`
+
+`<CURSOR>` marks a place. `-- name --` on a line of its own begins another file. Marks and
+headers are taken out before anything reads the text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from promptls.rules.check import check
+from promptls.text.span import Span
+from promptls.workspace.snapshot import Snapshot
+from promptls.workspace.workspace import Workspace
+
+MAIN = "main.yml.j2"
+_HEADER = re.compile(r"^-- (\S+) --$")
+_MARK = re.compile(r"^\s*(\^+) ([\w-]+)(?:: (.*))?$")
+
+
+@dataclass(frozen=True)
+class Mark:
+    span: Span
+    label: str
+    message: str = ""
+
+
+@dataclass
+class Marked:
+    """One file's text without its marks, the marks, and the cursor's offset."""
+
+    text: str
+    marks: list[Mark] = field(default_factory=list)
+    cursor: int | None = None
+
+
+def parse(fixture: str) -> dict[str, Marked]:
+    """The files of a fixture by name; a fixture without headers is `main.yml.j2`."""
+    files: dict[str, list[str]] = {}
+    name = MAIN
+    for line in fixture.splitlines(keepends=True):
+        header = _HEADER.match(line.rstrip("\n"))
+        if header:
+            name = header.group(1)
+            files[name] = []
+        else:
+            files.setdefault(name, []).append(line)
+    return {name: _marked(lines) for name, lines in files.items()}
+
+
+def _marked(lines: list[str]) -> Marked:
+    kept: list[str] = []
+    marked = Marked("")
+    for line in lines:
+        mark = _MARK.match(line.rstrip("\n"))
+        if mark:
+            assert kept, "a mark with nothing above it"
+            start = sum(len(above) for above in kept[:-1]) + mark.start(1)
+            marked.marks.append(Mark(Span(start, start + len(mark[1])), mark[2], mark[3] or ""))
+            continue
+        if "<CURSOR>" in line:
+            assert marked.cursor is None, "two cursors"
+            marked.cursor = sum(len(above) for above in kept) + line.index("<CURSOR>")
+            line = line.replace("<CURSOR>", "")
+        kept.append(line)
+    marked.text = "".join(kept)
+    return marked
+
+
+def opened(fixture: str, root: Path = Path("/project")) -> tuple[Snapshot, dict[str, Marked]]:
+    """A snapshot in which every file of the fixture is open below `root`, and the files' marks."""
+    files = parse(fixture)
+    workspace = Workspace([root])
+    for name, marked in files.items():
+        workspace.open(str(root / name), marked.text, 1)
+    return workspace.snapshot, files
+
+
+def check_findings(fixture: str, rule: str | None = None, root: Path = Path("/project")) -> None:
+    """Assert that the findings of every file are the marked ones, one to one; of one rule if given."""
+    snapshot, files = opened(fixture, root)
+    for name, marked in files.items():
+        found = [
+            Mark(finding.span, finding.rule, finding.message)
+            for finding in check(snapshot, str(root / name))
+            if rule in {None, finding.rule}
+        ]
+        expected = sorted(marked.marks, key=lambda mark: (mark.span, mark.label))
+        for mark, finding in zip(expected, found, strict=False):
+            assert _shown(marked.text, finding, bool(mark.message)) == _shown(marked.text, mark, True)
+        assert [_shown(marked.text, mark, False) for mark in found] == [
+            _shown(marked.text, mark, False) for mark in expected
+        ]
+
+
+def _shown(text: str, mark: Mark, with_message: bool) -> str:
+    line = text.count("\n", 0, mark.span.start) + 1
+    message = f": {mark.message}" if with_message and mark.message else ""
+    return f"line {line} {text[mark.span.start : mark.span.end]!r} {mark.label}{message}"
+
+
+def check_fix(before: str, after: str, title: str | None = None) -> None:
+    """Assert that the first (or the named) fix of the first finding turns one text into the other."""
+    snapshot, files = opened(before)
+    path = f"/project/{MAIN}"
+    fixes = [fix for finding in check(snapshot, path) for fix in finding.fixes if title in {None, fix.title}]
+    assert fixes, "no fix is offered"
+    text = files[MAIN].text
+    for edit in sorted(fixes[0].edits, key=lambda edit: edit.span, reverse=True):
+        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
+    assert text == parse(after)[MAIN].text
