@@ -74,7 +74,7 @@ class Workspace:
         return self.take_scan(scanned(self.snapshot.roots))
 
     def take_scan(self, names: Mapping[str, tuple[str, ...]]) -> int:
-        """Take what `scanned` found; open files keep what their unsaved text names. How many files there are."""
+        """Take what `scanned` found, but for open files what their unsaved text names; how many there are."""
         graph = self.snapshot.graph
         opened = {path: graph.names(path) for path in self.snapshot.open_files}
         self._swap(graph=IncludeGraph({**names, **opened}, self.snapshot.roots))

@@ -1,0 +1,89 @@
+"""What the client can do, as plain flags, worked out once from its capabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lsprotocol import types
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFlags:
+    """The capabilities that change what the server does; all False for a client that says nothing."""
+
+    pulls_diagnostics: bool = False
+    """Asks for the diagnostics of a document, so that none are pushed."""
+    refreshes_diagnostics: bool = False
+    """Asks again for all diagnostics when it is told to."""
+    refreshes_inlay_hints: bool = False
+    """Asks again for all inlay hints when it is told to."""
+    refreshes_code_lenses: bool = False
+    """Asks again for all code lenses when it is told to."""
+    related_information: bool = False
+    """Shows the other places that a diagnostic speaks of."""
+    diagnostic_tags: bool = False
+    """Shows what a diagnostic calls unnecessary in a weaker colour."""
+    code_descriptions: bool = False
+    """Makes a diagnostic's code a link."""
+    markdown: bool = False
+    """Shows Markdown in hovers."""
+    symbol_tree: bool = False
+    """Takes document symbols inside one another."""
+    code_action_literals: bool = False
+    """Takes code actions, and not only commands."""
+    versioned_edits: bool = False
+    """Takes edits that name the version of the document that they are for."""
+    configuration: bool = False
+    """Answers questions for its settings."""
+    registers_configuration: bool = False
+    """Says that settings have changed once it is asked to."""
+    watches_files: bool = False
+    """Watches the files that it is asked to watch."""
+    work_done_progress: bool = False
+    """Shows the progress of work that the server begins by itself."""
+    shows_documents: bool = False
+    """Opens a document when it is asked to."""
+    panels: bool = False
+    """Shows previews and results by itself, from a command's result."""
+
+
+def client_flags(capabilities: types.ClientCapabilities) -> ClientFlags:
+    """The flags of a client's capabilities."""
+
+    def has(path: str) -> bool:
+        value: Any = capabilities
+        for name in path.split("."):
+            value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+            if value is None:
+                return False
+        return value is not False
+
+    def formats(path: str) -> tuple[str, ...]:
+        value: Any = capabilities
+        for name in path.split("."):
+            value = getattr(value, name, None)
+        return tuple(str(getattr(each, "value", each)) for each in value or ())
+
+    return ClientFlags(
+        pulls_diagnostics=has("text_document.diagnostic"),
+        refreshes_diagnostics=has("workspace.diagnostics.refresh_support"),
+        refreshes_inlay_hints=has("workspace.inlay_hint.refresh_support"),
+        refreshes_code_lenses=has("workspace.code_lens.refresh_support"),
+        related_information=has("text_document.publish_diagnostics.related_information")
+        or has("text_document.diagnostic.related_information"),
+        diagnostic_tags=has("text_document.publish_diagnostics.tag_support")
+        or has("text_document.diagnostic.tag_support"),
+        code_descriptions=has("text_document.publish_diagnostics.code_description_support")
+        or has("text_document.diagnostic.code_description_support"),
+        markdown="markdown" in formats("text_document.hover.content_format"),
+        symbol_tree=has("text_document.document_symbol.hierarchical_document_symbol_support"),
+        code_action_literals=has("text_document.code_action.code_action_literal_support"),
+        versioned_edits=has("workspace.workspace_edit.document_changes"),
+        configuration=has("workspace.configuration"),
+        registers_configuration=has("workspace.did_change_configuration.dynamic_registration"),
+        watches_files=has("workspace.did_change_watched_files.dynamic_registration"),
+        work_done_progress=has("window.work_done_progress"),
+        shows_documents=has("window.show_document.support"),
+        panels=has("experimental.promptls.panels"),
+    )

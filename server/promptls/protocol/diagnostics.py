@@ -1,0 +1,193 @@
+"""Diagnostics for the client: pushed to one that does not ask, answered to one that does.
+
+Whatever waits to be read is read before anything is pushed, so that many changes at once
+give one list, of the last text. A list that equals the one sent before is not sent again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from lsprotocol import types
+
+from promptls.meaning.kind import Kind
+from promptls.protocol.convert import SEVERITIES, range_json
+from promptls.rules.rule import Finding
+from promptls.workspace.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from promptls.protocol.session import Session
+
+log = logging.getLogger(__name__)
+
+SOURCE: Final = "promptls"
+_SETTLED_SECONDS: Final = 0.2
+_MOST_DELAYS: Final = 200
+
+Json = dict[str, Any]
+
+
+class Diagnostics:
+    """The newest diagnostics of each open file, and when they are sent."""
+
+    def __init__(self, session: Session) -> None:
+        self._session: Final = session
+        self._waiting: dict[str, None] = {}
+        self._published: dict[str, list[Json]] = {}
+        self._answered: dict[str, tuple[int, list[Json]]] = {}
+        self._next_result = 1
+        self._delays = 0
+        self._is_scheduled = False
+        self._settling: asyncio.TimerHandle | None = None
+        self._changed: dict[str, None] = {}
+
+    # -- what has happened ------------------------------------------------------------
+
+    def file_changed(self, path: str) -> None:
+        """The file at `path` has another text: see to it, and to the files around it once it settles."""
+        if not self._session.flags.pulls_diagnostics:
+            self._schedule(path)
+        self._changed[path] = None
+        if self._settling is not None:
+            self._settling.cancel()
+        loop = asyncio.get_running_loop()
+        self._settling = loop.call_later(_SETTLED_SECONDS, self._settled)
+
+    def everything_changed(self) -> None:
+        """Settings, or files that are not open, have changed: see to every open file."""
+        if self._session.flags.pulls_diagnostics:
+            if self._session.flags.refreshes_diagnostics and self._any_differs():
+                self._session.server.workspace_diagnostic_refresh(None)
+            return
+        for path in self._session.snapshot.open_files:
+            self._schedule(path)
+
+    def file_closed(self, path: str) -> None:
+        """The client has closed the file: take its diagnostics away."""
+        self._waiting.pop(path, None)
+        self._changed.pop(path, None)
+        self._answered.pop(path, None)
+        if self._published.pop(path, None):
+            self._send(path, [], None)
+
+    # -- pull ---------------------------------------------------------------------------
+
+    def report(self, path: str, previous: str | None) -> Json:
+        """The answer to a question for the file's diagnostics: all of them, or that they are as before."""
+        found = self._now(path)
+        known = self._answered.get(path)
+        if known is None or known[1] != found:
+            known = self._answered[path] = (self._next_result, found)
+            self._next_result += 1
+        result = str(known[0])
+        if result == previous:
+            return {"kind": "unchanged", "resultId": result}
+        return {"kind": "full", "resultId": result, "items": found}
+
+    # -- push ---------------------------------------------------------------------------
+
+    def _schedule(self, path: str) -> None:
+        self._waiting[path] = None
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            self._delays = 0
+            asyncio.get_running_loop().call_soon(self._publish)
+
+    def _publish(self) -> None:
+        """Publish for every waiting file, as soon as nothing waits to be read."""
+        source = self._session.input
+        if source is not None and self._delays < _MOST_DELAYS and source.has_more():
+            self._delays += 1
+            asyncio.get_running_loop().call_soon(self._publish)
+            return
+        self._is_scheduled = False
+        waiting, self._waiting = self._waiting, {}
+        for path in waiting:
+            opened = self._session.snapshot.open_files.get(path)
+            if opened is None:
+                continue
+            found = self._now(path)
+            if self._published.get(path, []) != found:
+                self._published[path] = found
+                self._send(path, found, opened.version)
+
+    def _send(self, path: str, found: list[Json], version: int | None) -> None:
+        params: Json = {"uri": self._session.uri_of(path), "diagnostics": found}
+        if version is not None:
+            params["version"] = version
+        self._session.server.protocol.notify_json(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
+
+    # -- files around a changed one -------------------------------------------------------
+
+    def _settled(self) -> None:
+        """Look at the open files that a changed file takes part in, or that take part in it."""
+        self._settling = None
+        changed, self._changed = self._changed, {}
+        snapshot = self._session.snapshot
+        around = {
+            other
+            for other in snapshot.open_files
+            if other not in changed and any(_touch(snapshot, path, other) for path in changed)
+        }
+        if not self._session.flags.pulls_diagnostics:
+            for path in around:
+                self._schedule(path)
+        elif self._session.flags.refreshes_diagnostics and any(map(self._differs, around)):
+            self._session.server.workspace_diagnostic_refresh(None)
+
+    def _any_differs(self) -> bool:
+        return any(map(self._differs, self._session.snapshot.open_files))
+
+    def _differs(self, path: str) -> bool:
+        """Whether the client has other diagnostics of the file than are right."""
+        known = self._answered.get(path)
+        return known is not None and known[1] != self._now(path)
+
+    # -- making ---------------------------------------------------------------------------
+
+    def _now(self, path: str) -> list[Json]:
+        """The file's diagnostics; none where looking for them fails, which is logged."""
+        try:
+            if self._session.kind(path) is Kind.OTHER:
+                return []
+            from promptls.rules.check import check
+
+            snapshot = self._session.snapshot
+            return [self._json(snapshot, path, finding) for finding in check(snapshot, path)]
+        except Exception:
+            log.exception("the diagnostics of %s cannot be made", path)
+            return []
+
+    def _json(self, snapshot: Snapshot, path: str, finding: Finding) -> Json:
+        session = self._session
+        template = snapshot.template(path)
+        assert template is not None
+        made: Json = {
+            "range": range_json(template.source, finding.span, session.unit),
+            "severity": SEVERITIES[finding.severity or "warning"].value,
+            "code": finding.rule,
+            "source": SOURCE,
+            "message": finding.message,
+        }
+        if finding.unnecessary and session.flags.diagnostic_tags:
+            made["tags"] = [types.DiagnosticTag.Unnecessary.value]
+        if finding.related and session.flags.related_information:
+            made["relatedInformation"] = [
+                {
+                    "location": {
+                        "uri": session.uri_of(place.path),
+                        "range": range_json(other.source, place.span, session.unit),
+                    },
+                    "message": place.message,
+                }
+                for place in finding.related
+                if (other := snapshot.template(place.path)) is not None
+            ]
+        return made
+
+
+def _touch(snapshot: Snapshot, first: str, second: str) -> bool:
+    """Whether one of two files reaches the other by includes."""
+    return second in snapshot.included(first) or first in snapshot.included(second)

@@ -1,0 +1,59 @@
+"""Documents as the client opens, edits, saves and closes them."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from promptls.protocol.convert import path_of, span_of_json
+from promptls.text.span import Span
+
+if TYPE_CHECKING:
+    from promptls.protocol.session import Session
+
+log = logging.getLogger(__name__)
+
+
+def did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:
+    """Take the document's text from the client until it closes it."""
+    document = params.text_document
+    path = session.remember_uri(document.uri)
+    session.workspace.open(path, document.text, document.version)
+    session.file_changed(path)
+
+
+def did_change(session: Session, params: dict[str, Any]) -> None:
+    """Apply the client's changes, in order; a document that is not open is left alone."""
+    document = params["textDocument"]
+    path = path_of(document["uri"])
+    opened = session.snapshot.open_files.get(path)
+    if opened is None:
+        log.warning("a change to %s, which is not open, is ignored", document["uri"])
+        return
+    source = opened.template.source
+    for change in params["contentChanges"]:
+        place = change.get("range")
+        span = Span(0, len(source)) if place is None else span_of_json(source, place, session.unit)
+        source = source.edited(span, change["text"])
+    session.workspace.put(path, source, document.get("version") or opened.version)
+    session.file_changed(path)
+
+
+def did_save(session: Session, params: types.DidSaveTextDocumentParams) -> None:
+    """Look again at the disk, for clients that watch no files."""
+    session.files_changed([path_of(params.text_document.uri)])
+
+
+def did_close(session: Session, params: types.DidCloseTextDocumentParams) -> None:
+    """Take the file from the disk again."""
+    path = path_of(params.text_document.uri)
+    if path in session.snapshot.open_files:
+        session.workspace.close(path)
+        session.file_closed(path)
+
+
+def did_change_watched_files(session: Session, params: types.DidChangeWatchedFilesParams) -> None:
+    """Look again at files that others have written, made or removed."""
+    session.files_changed([path_of(change.uri) for change in params.changes])

@@ -1,0 +1,94 @@
+"""The beginning and the end of a session."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from lsprotocol import types
+
+from promptls.protocol import configuration, watched_files
+from promptls.protocol.client_flags import client_flags
+from promptls.protocol.convert import is_file, path_of, unit_of
+from promptls.workspace.workspace import scanned
+
+if TYPE_CHECKING:
+    from promptls.protocol.session import Session
+
+log = logging.getLogger(__name__)
+
+_SETTINGS_SECONDS: Final = 2.0
+"""How long messages are held for a client that does not answer the question for its settings."""
+_SCAN_SECONDS: Final = 0.3
+"""How long messages are held for the first look at the workspace's files."""
+
+
+def initialize(session: Session, params: types.InitializeParams) -> None:
+    """Learn what the client can do, which folders it has open, and whether it trusts them."""
+    session.flags = client_flags(params.capabilities)
+    session.unit = unit_of(session.server.workspace.position_encoding)
+    session.trusted = _trusted(params.initialization_options)
+    session.workspace.set_trusted(trusted=session.trusted is True)
+    folders = [folder.uri for folder in params.workspace_folders or ()]
+    if not folders and params.root_uri:
+        folders = [params.root_uri]
+    session.workspace.set_roots(_roots(folders))
+
+
+def initialized(session: Session, _params: types.InitializedParams) -> None:
+    """Answer nothing more until the settings are there, and it is known which files include which."""
+    session.server.protocol.hold()
+    session.start(_prepare(session), "the beginning of the session")
+
+
+async def _prepare(session: Session) -> None:
+    try:
+        scan = session.start(scan_workspace(session), "the scan of the workspace")
+        await asyncio.wait(
+            [session.start(configuration.fetch(session), "the settings")], timeout=_SETTINGS_SECONDS
+        )
+        await asyncio.wait([scan], timeout=_SCAN_SECONDS)
+    finally:
+        session.server.protocol.release()
+    session.start(watched_files.register(session), "the registration of watched files")
+
+
+async def scan_workspace(session: Session) -> None:
+    """Read in a thread of its own which files include which, and look at everything again with it."""
+    loop = asyncio.get_running_loop()
+    roots = session.snapshot.roots
+    if not roots:
+        return
+    names = await loop.run_in_executor(None, scanned, roots)
+    if session.snapshot.roots == roots:
+        session.workspace.take_scan(names)
+        session.everything_changed()
+
+
+def did_change_workspace_folders(session: Session, params: types.DidChangeWorkspaceFoldersParams) -> None:
+    """Take the folders that the client has open now."""
+    gone = {path_of(folder.uri) for folder in params.event.removed}
+    kept = [root for root in session.snapshot.roots if root not in gone]
+    added = [path_of(folder.uri) for folder in params.event.added]
+    session.workspace.set_roots(map(Path, dict.fromkeys([*kept, *added])))
+    session.start(scan_workspace(session), "the scan of the workspace")
+
+
+async def shutdown(session: Session, _params: Any = None) -> None:
+    """End what goes on, and the processes that belong to the session."""
+    await session.close()
+
+
+def _roots(uris: list[str]) -> list[Path]:
+    return [Path(path) for path in map(path_of, uris) if is_file(path)]
+
+
+def _trusted(options: Any) -> bool | None:
+    """What the client says of trust; anything but a plain yes is taken for a no."""
+    if not isinstance(options, dict) and hasattr(options, "_asdict"):
+        options = options._asdict()
+    if not isinstance(options, dict) or "trusted" not in options:
+        return None
+    return options["trusted"] is True

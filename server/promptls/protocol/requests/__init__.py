@@ -1,0 +1,1 @@
+"""One request a file: from the protocol's types to a feature, and back."""

@@ -1,0 +1,135 @@
+"""What the server knows of its client and the client's files. Belongs to the event loop's thread."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, Final
+
+from lsprotocol import types
+
+from promptls.meaning.kind import Kind
+from promptls.protocol.client_flags import ClientFlags
+from promptls.protocol.configuration import report_problems
+from promptls.protocol.convert import is_file, path_of, uri_of
+from promptls.protocol.diagnostics import Diagnostics
+from promptls.text.lines import Unit
+from promptls.workspace.disk import has_prompt_name
+from promptls.workspace.project_settings import PYPROJECT_FILE, SETTINGS_FILE
+from promptls.workspace.snapshot import Snapshot
+from promptls.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from promptls.protocol.server import PromptServer
+    from promptls.protocol.stdio import StandardInput
+
+log = logging.getLogger(__name__)
+
+
+class Session:
+    """One client: its flags, its open files, and what is worked out for it."""
+
+    def __init__(self, server: PromptServer) -> None:
+        self.server: Final = server
+        self.workspace: Final = Workspace()
+        self.diagnostics: Final = Diagnostics(self)
+        self.flags = ClientFlags()
+        self.unit = Unit.UTF16
+        """What the columns of positions count."""
+        self.trusted: bool | None = None
+        """Whether the client trusts the workspace; None for a client that has no such notion."""
+        self.input: StandardInput | None = None
+        self.reported: Final[set[str]] = set()
+        """What has been said to the user already."""
+        self._uris: dict[str, str] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The workspace as it is now."""
+        return self.workspace.snapshot
+
+    # -- files --------------------------------------------------------------------
+
+    def remember_uri(self, uri: str) -> str:
+        """The path of a document's URI; `uri_of` gives that URI back as the client wrote it."""
+        path = path_of(uri)
+        self._uris[path] = uri
+        return path
+
+    def forget_uri(self, path: str) -> None:
+        """Let the path's URI be made from the path again."""
+        self._uris.pop(path, None)
+
+    def uri_of(self, path: str) -> str:
+        """The URI of a file, as the client wrote it where it has the file open."""
+        return self._uris.get(path) or uri_of(path)
+
+    def kind(self, path: str) -> Kind:
+        """The kind of a file; files that are not named as prompt files are none, unless a setting says so."""
+        named = has_prompt_name(path) or not is_file(path)
+        if named or self.snapshot.project(path).includes(path):
+            return self.snapshot.kind(path)
+        return Kind.OTHER
+
+    def prompt_path(self, uri: str) -> str | None:
+        """The path of a URI, or None where it leads to no prompt file."""
+        path = path_of(uri)
+        return None if self.kind(path) is Kind.OTHER else path
+
+    # -- what has happened ----------------------------------------------------------
+
+    def file_changed(self, path: str) -> None:
+        """The text of an open file is another one."""
+        self.diagnostics.file_changed(path)
+
+    def file_closed(self, path: str) -> None:
+        """The client has closed a file."""
+        self.diagnostics.file_closed(path)
+        self.forget_uri(path)
+
+    def files_changed(self, paths: list[str]) -> None:
+        """Files on disk may be others than they were."""
+        for path in paths:
+            if has_prompt_name(path):
+                self.workspace.file_changed(path)
+        if any(path.endswith((SETTINGS_FILE, PYPROJECT_FILE)) for path in paths):
+            self.workspace.settings_changed()
+            self.settings_changed()
+        else:
+            self.everything_changed()
+
+    def settings_changed(self) -> None:
+        """The settings of the editor or of a project are others than they were."""
+        self.everything_changed()
+        report_problems(self, list(self.snapshot.open_files))
+
+    def everything_changed(self) -> None:
+        """Anything that is known of the open files may be out of date."""
+        self.diagnostics.everything_changed()
+
+    def log(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
+        """Put a message into the client's log."""
+        self.server.window_log_message(types.LogMessageParams(kind, message))
+
+    # -- work -----------------------------------------------------------------------
+
+    def start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Run `work` beside everything else; an exception is logged under its name."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+
+        def finished(done: asyncio.Task[None]) -> None:
+            self._tasks.discard(done)
+            if not done.cancelled() and (error := done.exception()) is not None:
+                log.error("%s failed", name, exc_info=error)
+
+        task.add_done_callback(finished)
+        return task
+
+    async def close(self) -> None:
+        """End all work that goes on."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,0 +1,130 @@
+"""The language server's standard streams: whole messages in, bytes out.
+
+Input is read on the event loop's own thread as soon as the system says that there is some:
+a message costs no thread hop, and many that wait are seen as waiting. Where the loop cannot
+watch the input (Windows, a file), one thread reads and hands each piece over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import select
+import sys
+import threading
+from collections.abc import Callable
+from typing import BinaryIO, Final
+
+_LENGTH: Final = re.compile(rb"^content-length:[ \t]*(\d+)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+_PIECE: Final = 1 << 16
+
+
+class Framing:
+    """Cuts a stream of bytes into the bodies of its messages."""
+
+    def __init__(self) -> None:
+        self._waiting = bytearray()
+        self._body_length: int | None = None
+
+    def bodies(self, data: bytes) -> list[bytes]:
+        """The bodies that `data` completes, in order; a header without a length is skipped."""
+        self._waiting += data
+        found: list[bytes] = []
+        while True:
+            if self._body_length is None:
+                end = self._waiting.find(b"\r\n\r\n")
+                if end < 0:
+                    return found
+                length = _LENGTH.search(bytes(self._waiting[:end]))
+                del self._waiting[: end + 4]
+                if length is None:
+                    continue
+                self._body_length = int(length.group(1))
+            if len(self._waiting) < self._body_length:
+                return found
+            found.append(bytes(self._waiting[: self._body_length]))
+            del self._waiting[: self._body_length]
+            self._body_length = None
+
+
+class StandardInput:
+    """The client's messages, handed to `receive` in batches of what has arrived together."""
+
+    def __init__(self, descriptor: int, receive: Callable[[list[bytes]], None]) -> None:
+        self._descriptor: Final = descriptor
+        self._receive: Final = receive
+        self._framing: Final = Framing()
+        self._is_watched = False
+        self.ended: Final = asyncio.Event()
+
+    def start(self) -> None:
+        """Begin to read; `ended` is set when the client has closed its side."""
+        loop = asyncio.get_running_loop()
+        try:
+            loop.add_reader(self._descriptor, self._readable)
+            self._is_watched = True
+        except (NotImplementedError, OSError):
+            threading.Thread(target=self._read_in_thread, args=(loop,), daemon=True).start()
+
+    def has_more(self) -> bool:
+        """Whether further messages wait to be read; False where that cannot be known."""
+        return self._is_watched and bool(select.select([self._descriptor], [], [], 0)[0])
+
+    def _readable(self) -> None:
+        try:
+            data = os.read(self._descriptor, _PIECE)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        if not data:
+            asyncio.get_running_loop().remove_reader(self._descriptor)
+        self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        if not data:
+            self.ended.set()
+        elif bodies := self._framing.bodies(data):
+            self._receive(bodies)
+
+    def _read_in_thread(self, loop: asyncio.AbstractEventLoop) -> None:
+        while True:
+            try:
+                data = os.read(self._descriptor, _PIECE)
+            except OSError:
+                data = b""
+            try:
+                loop.call_soon_threadsafe(self._take, data)
+            except RuntimeError:  # the loop has closed
+                return
+            if not data:
+                return
+
+
+class StandardOutput:
+    """Writes messages whole, and closes."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream: Final = stream
+
+    def write(self, data: bytes) -> None:
+        """Send `data` now; raises BrokenPipeError where the client is gone."""
+        self._stream.write(data)
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Close the stream."""
+        self._stream.close()
+
+
+def claim_output() -> BinaryIO:
+    """The standard output, for messages alone: whatever prints to it from now on prints to the errors.
+
+    One `print` in a library would otherwise break the stream of messages.
+    """
+    sys.stdout.flush()
+    own = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    sys.stdout = sys.stderr
+    return own
