@@ -23,6 +23,8 @@ from promptls.syntax.jinja.problems import tag_tree
 
 _ELEMENT: Final = object()
 """Stands in a path for "one element of the list"."""
+_KEY: Final = "key"
+"""The one key of a mapping that is only ever iterated over."""
 _METHODS: Final = frozenset({"items", "keys", "values", "get", "pop"})
 _BY_TYPE: Final[dict[str, Any]] = {
     "integer": 1,
@@ -128,6 +130,11 @@ def _path(node: Expression, loops: dict[str, _Path]) -> _Path:
             return _path(target, loops)
         case Filter(target=target) if target is not None:
             return _path(target, loops)
+        case Call(function=Attribute(target=target, name=name)) if name in _METHODS:
+            above = _path(target, loops)
+            return (*above, _KEY) if above and name != "get" else above
+        case Call(function=Name(), arguments=(first, *_)):
+            return _path(first, loops)
         case _:
             return ()
 

@@ -34,8 +34,9 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
         if isinstance(loaded, RenderFailure):
             return loaded
         functions = loaded
+    stand_ins = {name: stand_in(name) for name in job.stand_ins}
     try:
-        prompt = _render(job, {**functions, **job.data})
+        prompt = _render(job, {**stand_ins, **functions, **job.data})
     except PromptPoetError as error:
         return _failure(error, job)
     except PromptObjectError as error:
@@ -45,6 +46,16 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
             "functions", "A function of the functions file ended the process.", job.functions
         )
     return _rendering(job, prompt, started)
+
+
+def stand_in(name: str) -> Callable[..., Any]:
+    """A function that answers with its first argument, or with its own name where it is given none."""
+
+    def answer(*arguments: Any, **keywords: Any) -> Any:
+        given = [*arguments, *keywords.values()]
+        return given[0] if given else f"<{name}>"
+
+    return answer
 
 
 def _render(job: RenderJob, data: Mapping[str, Any]) -> Prompt:

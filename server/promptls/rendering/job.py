@@ -25,6 +25,8 @@ class RenderJob:
     """Texts of other files that count instead of what is saved, by absolute path."""
     functions: str | None = None
     """Absolute path of a Python file whose public functions the template may call. It is run."""
+    stand_ins: tuple[str, ...] = ()
+    """Functions that nobody gave, for a preview: each answers with its first argument."""
     encoding: str = "o200k_base"
     """The encoding, or the model, whose tokens are counted."""
     token_limit: int = -1
@@ -42,6 +44,7 @@ class RenderJob:
             "data": pack(self.data),
             "unsaved": dict(self.unsaved),
             "functions": self.functions,
+            "stand_ins": list(self.stand_ins),
             "encoding": self.encoding,
             "token_limit": self.token_limit,
             "truncation_step": self.truncation_step,
@@ -51,4 +54,4 @@ class RenderJob:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RenderJob:
         """The job that `to_json` wrote."""
-        return cls(**{**value, "data": unpack(value["data"])})
+        return cls(**{**value, "data": unpack(value["data"]), "stand_ins": tuple(value["stand_ins"])})

@@ -9,6 +9,7 @@ from promptls.meaning.kind import Kind
 from promptls.rendering.job import RenderJob
 from promptls.text.failure import FilePlace, WrongUse
 from promptls.workspace.contract import functions_path
+from promptls.workspace.python_names import functions_in
 from promptls.workspace.snapshot import Snapshot
 
 UNLIMITED = -1
@@ -22,10 +23,13 @@ def job_for(
     *,
     token_limit: int | None = None,
     truncation_step: int | None = None,
+    with_stand_ins: bool = False,
 ) -> RenderJob:
     """What renders the file at `path` with `data`; limits that are None come from header and settings.
 
-    A `functions` file is left out where the workspace is not trusted. Raises WrongUse for
+    A `functions` file is left out where the workspace is not trusted. `with_stand_ins` gives the
+    template functions of our own for those that it calls and nobody provides, so that a preview
+    shows something before its caller exists. Raises WrongUse for
     files that are not there and for kinds that cannot be rendered yet.
     """
     template = snapshot.template(path)
@@ -36,14 +40,31 @@ def job_for(
         raise WrongUse("evaluation prompts are checked, but not rendered", FilePlace(path))
     header = template.declarations.settings
     settings = snapshot.project(path).settings
+    functions = functions_path(snapshot, path) if snapshot.trusted else None
     return RenderJob(
         path=path,
         text=template.source.text,
         data=data,
         unsaved=snapshot.unsaved(),
-        functions=functions_path(snapshot, path) if snapshot.trusted else None,
+        functions=functions,
+        stand_ins=_stand_ins(snapshot, path, functions, data) if with_stand_ins else (),
         encoding=header.encoding or settings.encoding,
         token_limit=token_limit or header.token_limit or settings.token_limit or UNLIMITED,
         truncation_step=truncation_step or header.truncation_step or settings.truncation_step,
         kind="prompt object" if kind is Kind.OBJECT else "parts template",
     )
+
+
+def _stand_ins(
+    snapshot: Snapshot, path: str, functions: str | None, data: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """The names that the template and its includes call, and that neither data nor functions give."""
+    given = {function.name for function in functions_in(functions) or ()} if functions else set()
+    called = {
+        name
+        for included in snapshot.included(path)
+        if (template := snapshot.template(included))
+        for name, readings in template.names.inputs().items()
+        if any(reading.how == "call" for reading in readings)
+    }
+    return tuple(sorted(called - given - set(data)))

@@ -44,7 +44,10 @@ def samples_of(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
     if template is None:
         return (Sample("empty", "nothing", {}),)
     found = [*_from_file(template, path), *_from_examples(template), *_first_row(template, path)]
-    return (*found, Sample("placeholders", "made from how the inputs are used", placeholder_data(template)))
+    return (
+        *found,
+        Sample("placeholders", "made from how the inputs are used", _placeholders(snapshot, path)),
+    )
 
 
 def sample_named(snapshot: Snapshot, path: str, name: str) -> Sample:
@@ -73,6 +76,20 @@ def row_sample(snapshot: Snapshot, path: str, number: int) -> Sample:
         if row.number == number:
             return Sample(f"row {number}", dataset.name, dict(row.values))
     raise WrongUse(f"the data set has no row {number}", FilePlace(dataset))
+
+
+def _placeholders(snapshot: Snapshot, path: str) -> dict[str, Any]:
+    """Placeholders for the inputs of the file and of everything that it includes."""
+    data: dict[str, Any] = {}
+    bound: set[str] = set()
+    for included in snapshot.included(path):
+        template = snapshot.template(included)
+        if template is not None:
+            for name, value in placeholder_data(template).items():
+                if name not in bound:
+                    data.setdefault(name, value)
+            bound |= {binding.name for binding in template.names.bindings}
+    return data
 
 
 def _from_file(template: Template, path: str) -> Iterator[Sample]:

@@ -20,8 +20,8 @@ class PythonFunction(NamedTuple):
 def functions_in(path: str) -> tuple[PythonFunction, ...] | None:
     """The functions that the file at `path` offers; None where it cannot be read or parsed.
 
-    Names that the file imports or assigns count as well, because a template can call them;
-    their signature is unknown and left empty.
+    Names that the file assigns count as well, because they may hold functions; their signature
+    is unknown and left empty. A written-out `__all__` adds what the file imports.
     """
     text = read_text(path)
     if text is None:
@@ -35,11 +35,26 @@ def functions_in(path: str) -> tuple[PythonFunction, ...] | None:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             signature = f"{node.name}({ast.unparse(node.args)})"
             found.append(PythonFunction(node.name, signature, ast.get_docstring(node) or "", node.lineno - 1))
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            found += [
-                PythonFunction(alias.asname or alias.name, "", "", node.lineno - 1) for alias in node.names
-            ]
         elif isinstance(node, ast.Assign):
             names = [target.id for target in node.targets if isinstance(target, ast.Name)]
             found += [PythonFunction(name, "", "", node.lineno - 1) for name in names]
+    exported = _exported(tree)
+    found += [
+        PythonFunction(name, "", "", 0) for name in exported if name not in {each.name for each in found}
+    ]
     return tuple(function for function in found if not function.name.startswith("_"))
+
+
+def _exported(tree: ast.Module) -> list[str]:
+    """The names in the file's `__all__`, as far as they are written out."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and any(
+            isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets
+        ):
+            elements = node.value.elts if isinstance(node.value, (ast.List, ast.Tuple)) else []
+            return [
+                element.value
+                for element in elements
+                if isinstance(element, ast.Constant) and isinstance(element.value, str)
+            ]
+    return []
