@@ -97,7 +97,7 @@ class Diagnostics:
 
     def _publish(self) -> None:
         """Publish for every waiting file, as soon as nothing waits to be read."""
-        source = self._session.input
+        source = self._session.server.input
         if source is not None and self._delays < _MOST_DELAYS and source.has_more():
             self._delays += 1
             asyncio.get_running_loop().call_soon(self._publish)

@@ -2,62 +2,59 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from promptls.text.failure import Failure
-
 if TYPE_CHECKING:
-    from promptls.protocol.session import Session
+    from promptls.protocol.method_table import Method
+    from promptls.protocol.server import PromptServer
 
 log = logging.getLogger(__name__)
 
-Handler = Callable[["Session", Any], Any]
-Command = Callable[["Session", dict[str, Any], "types.ProgressToken | None"], Awaitable[Any]]
 
+def isolated(server: PromptServer, method: Method) -> Callable[..., Any]:
+    """The method's handler as pygls calls it: loaded by its first call, and no failure of it leaves it.
 
-def isolated(session: Session, method: str, handler: Handler) -> Callable[..., Any]:
-    """`handler` as pygls calls it: what it raises, other than an answer to the client, is logged."""
-    if asyncio.iscoroutinefunction(handler):
+    An exception of JSON-RPC is an answer that the handler chose to give, and goes through.
+    """
+    if method.form == "typed, later":
 
         async def answer_later(params: Any = None) -> Any:
             try:
-                return await handler(session, params)
+                return await resolved(method.handler)(server.session, params)
             except JsonRpcException:
                 raise
             except Exception:
-                log.exception("%s failed", method)
+                log.exception("%s failed", method.name)
                 return None
 
         return answer_later
 
     def answer(params: Any = None) -> Any:
         try:
-            return handler(session, params)
+            return resolved(method.handler)(server.session, params)
         except JsonRpcException:
             raise
         except Exception:
-            log.exception("%s failed", method)
+            log.exception("%s failed", method.name)
             return None
 
     return answer
 
 
-def request_failed(message: str) -> JsonRpcException:
-    """An answer that says in a sentence why there is no result, and what to do."""
-    return JsonRpcException(message=message, code=types.LSPErrorCodes.RequestFailed)
+_loaded: dict[str, Callable[..., Any]] = {}
 
 
-def sentence(failure: Failure) -> str:
-    """A failure as one text: where, what is wrong, what to do about it."""
-    place = f"{failure.place.text()}: " if failure.place else ""
-    remedy = f"; {failure.remedy}" if failure.remedy else ""
-    return f"{place}{failure.message}{remedy}"
+def resolved(handler: str) -> Callable[..., Any]:
+    """The function that a table's row names as `module:function` of this package."""
+    found = _loaded.get(handler)
+    if found is None:
+        found = _loaded[handler] = resolve_name(f"promptls.protocol.{handler}")
+    return found
 
 
 class ExpectedAnswers(logging.Filter):

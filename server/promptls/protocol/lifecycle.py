@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lsprotocol import types
 
 from promptls.protocol import configuration, watched_files
-from promptls.protocol.client_flags import client_flags
-from promptls.protocol.convert import is_file, path_of, unit_of
+from promptls.protocol.convert import path_of
 from promptls.workspace.workspace import scanned
 
 if TYPE_CHECKING:
@@ -23,18 +22,6 @@ _SETTINGS_SECONDS: Final = 2.0
 """How long messages are held for a client that does not answer the question for its settings."""
 _SCAN_SECONDS: Final = 0.3
 """How long messages are held for the first look at the workspace's files."""
-
-
-def initialize(session: Session, params: types.InitializeParams) -> None:
-    """Learn what the client can do, which folders it has open, and whether it trusts them."""
-    session.flags = client_flags(params.capabilities)
-    session.unit = unit_of(session.server.workspace.position_encoding)
-    session.trusted = _trusted(params.initialization_options)
-    session.workspace.set_trusted(trusted=session.trusted is True)
-    folders = [folder.uri for folder in params.workspace_folders or ()]
-    if not folders and params.root_uri:
-        folders = [params.root_uri]
-    session.workspace.set_roots(_roots(folders))
 
 
 def initialized(session: Session, _params: types.InitializedParams) -> None:
@@ -79,16 +66,3 @@ def did_change_workspace_folders(session: Session, params: types.DidChangeWorksp
 async def shutdown(session: Session, _params: Any = None) -> None:
     """End what goes on, and the processes that belong to the session."""
     await session.close()
-
-
-def _roots(uris: list[str]) -> list[Path]:
-    return [Path(path) for path in map(path_of, uris) if is_file(path)]
-
-
-def _trusted(options: Any) -> bool | None:
-    """What the client says of trust; anything but a plain yes is taken for a no."""
-    if not isinstance(options, dict) and hasattr(options, "_asdict"):
-        options = options._asdict()
-    if not isinstance(options, dict) or "trusted" not in options:
-        return None
-    return options["trusted"] is True

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from functools import partial
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -13,10 +14,12 @@ from pygls.protocol import default_converter
 
 from promptls import __version__
 from promptls.protocol.dispatch import ExpectedAnswers, isolated
-from promptls.protocol.method_table import JSON_METHODS, METHODS
-from promptls.protocol.session import Session
+from promptls.protocol.method_table import METHODS
 from promptls.protocol.stdio import StandardInput, StandardOutput, claim_output
 from promptls.protocol.wire import PromptProtocol
+
+if TYPE_CHECKING:
+    from promptls.protocol.session import Session
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +30,7 @@ class PromptServer(LanguageServer):
     protocol: PromptProtocol
 
     def __init__(self) -> None:
+        self.input: StandardInput | None = None
         super().__init__(
             "promptls",
             __version__,
@@ -34,7 +38,13 @@ class PromptServer(LanguageServer):
             protocol_cls=PromptProtocol,
             converter_factory=default_converter,
         )
-        self.session = Session(self)
+
+    @cached_property
+    def session(self) -> Session:
+        """The client's session, begun when it is first needed: after `initialize` was answered."""
+        from promptls.protocol.session import Session
+
+        return Session(self)
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
         """Log what pygls would show to the user in a popup."""
@@ -46,15 +56,13 @@ def create_server() -> PromptServer:
     server = PromptServer()
     protocol = server.protocol
     for method in METHODS:
-        handler = isolated(server.session, method.name, method.handler)
-        options = method.options() if method.options else None
-        server.feature(method.name, options)(handler)
+        handler = isolated(server, method)
+        server.feature(method.name, method.options() if method.options else None)(handler)
+        if method.form == "json":
+            protocol.json_handlers[method.name] = handler
         if method.name.startswith(("textDocument/", "workspace/")):
+            # pygls would keep documents and folders too, and in its own way.
             protocol.fm.builtin_features.pop(method.name, None)
-    for name, json_handler, json_options in JSON_METHODS:
-        protocol.json_handlers[name] = partial(json_handler, server.session)
-        server.feature(name, json_options() if json_options else None)(protocol.json_handlers[name])
-        protocol.fm.builtin_features.pop(name, None)
     return server
 
 
@@ -72,8 +80,9 @@ async def _serve_stdio() -> None:
     server = create_server()
     server.protocol.set_writer(StandardOutput(claim_output()))
     source = StandardInput(sys.stdin.fileno(), server.protocol.receive)
-    server.session.input = source
+    server.input = source
     source.start()
     await source.ended.wait()
     log.warning("the client has closed the stream without saying that it leaves")
-    await server.session.close()
+    if "session" in server.__dict__:
+        await server.session.close()

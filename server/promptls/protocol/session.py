@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
 from promptls.meaning.kind import Kind
-from promptls.protocol.client_flags import ClientFlags
+from promptls.protocol.client_flags import client_flags
 from promptls.protocol.configuration import report_problems
-from promptls.protocol.convert import is_file, path_of, uri_of
+from promptls.protocol.convert import is_file, path_of, unit_of, uri_of
 from promptls.protocol.diagnostics import Diagnostics
-from promptls.text.lines import Unit
 from promptls.workspace.disk import has_prompt_name
 from promptls.workspace.project_settings import PYPROJECT_FILE, SETTINGS_FILE
 from promptls.workspace.snapshot import Snapshot
@@ -22,7 +22,6 @@ from promptls.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from promptls.protocol.server import PromptServer
-    from promptls.protocol.stdio import StandardInput
 
 log = logging.getLogger(__name__)
 
@@ -32,14 +31,15 @@ class Session:
 
     def __init__(self, server: PromptServer) -> None:
         self.server: Final = server
-        self.workspace: Final = Workspace()
+        params = server.protocol.initialize_params
+        self.workspace: Final = Workspace(_folders(params))
         self.diagnostics: Final = Diagnostics(self)
-        self.flags = ClientFlags()
-        self.unit = Unit.UTF16
+        self.flags: Final = client_flags(params.capabilities)
+        self.unit: Final = unit_of(server.workspace.position_encoding)
         """What the columns of positions count."""
-        self.trusted: bool | None = None
+        self.trusted: Final = _trusted(params.initialization_options)
         """Whether the client trusts the workspace; None for a client that has no such notion."""
-        self.input: StandardInput | None = None
+        self.workspace.set_trusted(trusted=self.trusted is True)
         self.reported: Final[set[str]] = set()
         """What has been said to the user already."""
         self._uris: dict[str, str] = {}
@@ -133,3 +133,17 @@ class Session:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _folders(params: types.InitializeParams) -> list[Path]:
+    uris = [folder.uri for folder in params.workspace_folders or ()]
+    if not uris and params.root_uri:
+        uris = [params.root_uri]
+    return [Path(path) for path in map(path_of, uris) if is_file(path)]
+
+
+def _trusted(options: Any) -> bool | None:
+    """What the client says of trust; anything but a plain yes is taken for a no."""
+    if not isinstance(options, dict) or "trusted" not in options:
+        return None
+    return options["trusted"] is True

@@ -35,6 +35,8 @@ class PromptProtocol(LanguageServerProtocol):
     def __init__(self, server: LanguageServer, converter: Converter) -> None:
         super().__init__(server, converter)
         self.json_handlers: Final[dict[str, JsonHandler]] = {}
+        self.initialize_params = types.InitializeParams(types.ClientCapabilities())
+        """What the client said of itself."""
         self._held: list[dict[str, Any]] | None = None
 
     # -- in ---------------------------------------------------------------------
@@ -102,6 +104,7 @@ class PromptProtocol(LanguageServerProtocol):
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
         """The answer of pygls, without what this client has no use for."""
+        self.initialize_params = params
         result = yield from super().lsp_initialize(params)
         capabilities = result.capabilities
         text_document = params.capabilities.text_document
