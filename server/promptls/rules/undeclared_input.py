@@ -39,11 +39,12 @@ input_keys: [text]
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from promptls.meaning.header import Declarations
+from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.yaml.nodes import Mapping, Sequence
-from promptls.text.nearest import nearest
 from promptls.text.span import Span
 from promptls.workspace.contract import function_names
 
@@ -61,23 +62,10 @@ def check(context: FileContext) -> Iterator[Finding]:
         for reading in readings:
             if not reading.certain or (functions is None and reading.how == "call"):
                 continue
-            meant = nearest(name, declared)
-            ending = f"; did you mean `{meant}`?" if meant else ""
-            yield Finding(
-                reading.span,
-                f"`{name}` is not in `input_keys`{ending}",
-                _fixes(declarations, name, meant, reading.span),
-            )
-
-
-def _fixes(declarations: Declarations, name: str, meant: str | None, span: Span) -> tuple[Fix, ...]:
-    fixes = []
-    if meant:
-        fixes.append(Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True))
-    declaring = _declaring_edit(declarations, name)
-    if declaring:
-        fixes.append(Fix(f"Add `{name}` to `input_keys`", (declaring,)))
-    return tuple(fixes)
+            finding = misspelt(reading.span, f"`{name}` is not in `input_keys`", name, declared)
+            declaring = _declaring_edit(declarations, name)
+            added = (Fix(f"Add `{name}` to `input_keys`", (declaring,)),) if declaring else ()
+            yield replace(finding, fixes=(*finding.fixes, *added))
 
 
 def _declaring_edit(declarations: Declarations, name: str) -> Edit | None:

@@ -46,9 +46,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.rules.rule import DECLARING_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.rules.misspelt import misspelt
+from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import key_text
-from promptls.text.nearest import nearest
 
 
 def check(context: FileContext) -> Iterator[Finding]:
@@ -63,14 +63,7 @@ def check(context: FileContext) -> Iterator[Finding]:
             key = key_text(entry)
             if key is None or key in known or key == "<<":
                 continue
-            meant = nearest(key, known)
-            ending = f"; did you mean `{meant}`?" if meant else ""
-            fixes = (
-                (Fix(f"Change to `{meant}`", (Edit(entry.key.span, meant),), preferred=True),)
-                if meant
-                else ()
-            )
-            yield Finding(entry.key.span, f"`{key}` is neither an input nor the output{ending}", fixes)
+            yield misspelt(entry.key.span, f"`{key}` is neither an input nor the output", key, known)
 
 
 RULE = Rule(

@@ -31,12 +31,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.meaning.parts import chunk_items
-from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
+from promptls.rules.misspelt import misspelt
+from promptls.rules.rule import PARTS_KINDS, Finding, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import key_text
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS
-from promptls.text.nearest import nearest
 
 
 def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
@@ -46,14 +46,7 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             key = key_text(entry)
             if key is None or key in PART_KEYS or key == "<<":
                 continue
-            meant = nearest(key, PART_KEYS)
-            ending = f"; did you mean `{meant}`?" if meant else ""
-            fixes = (
-                (Fix(f"Change to `{meant}`", (Edit(entry.key.span, meant),), preferred=True),)
-                if meant
-                else ()
-            )
-            yield Finding(entry.key.span, f"`{key}` is no key of a part{ending}", fixes)
+            yield misspelt(entry.key.span, f"`{key}` is no key of a part", key, PART_KEYS)
 
 
 RULE = Rule(

@@ -31,11 +31,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.meaning.parts import chunk_items
-from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
+from promptls.rules.misspelt import misspelt
+from promptls.rules.rule import PARTS_KINDS, Finding, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Scalar
-from promptls.text.nearest import nearest
 
 
 def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
@@ -47,12 +47,8 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
                 continue
             if value.dynamic or value.span.is_empty() or value.text in project.roles:
                 continue
-            meant = nearest(value.text, project.roles)
-            ending = f"; did you mean `{meant}`?" if meant else ""
-            fixes = (
-                (Fix(f"Change to `{meant}`", (Edit(value.span, meant),), preferred=True),) if meant else ()
-            )
-            yield Finding(value.span, f"no model knows the role `{value.text}`{ending}", fixes)
+            message = f"no model knows the role `{value.text}`"
+            yield misspelt(value.span, message, value.text, project.roles)
 
 
 RULE = Rule(

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable
 from typing import Final
 
+from promptls.syntax.jinja.cursor import TokenCursor
 from promptls.syntax.jinja.nodes import (
     Attribute,
     Call,
@@ -23,7 +24,6 @@ from promptls.syntax.jinja.nodes import (
     Missing,
     Name,
     Operation,
-    Problem,
     Slice,
     Test,
 )
@@ -38,79 +38,12 @@ MAX_DEPTH: Final = 60
 """How deep expressions may nest; jinja2's own parser gives up at fifty to ninety levels."""
 
 
-class ExpressionParser:
-    """A position in the tokens of one tag, and the problems found so far.
-
-    The position only ever moves forward, so that every loop ends.
-    """
+class ExpressionParser(TokenCursor):
+    """Reads expressions at the cursor's position."""
 
     def __init__(self, tokens: list[Token]) -> None:
-        self.tokens = tokens
-        self.position = 0
-        self.problems: list[Problem] = []
+        super().__init__(tokens)
         self._depth = 0
-
-    # -- the position ---------------------------------------------------------
-
-    @property
-    def token(self) -> Token:
-        """The token at the position."""
-        return self.tokens[self.position]
-
-    @property
-    def previous_end(self) -> int:
-        """The offset behind the token before the position."""
-        return self.tokens[self.position - 1].end if self.position else self.token.start
-
-    def advance(self) -> Token:
-        """Move behind the token at the position, and return it; the end token stays."""
-        token = self.token
-        if token.kind != "end":
-            self.position += 1
-        return token
-
-    def at_operator(self, *texts: str) -> bool:
-        """Whether one of these operators stands at the position."""
-        return self.token.kind == "operator" and self.token.text in texts
-
-    def at_name(self, *texts: str) -> bool:
-        """Whether one of these words stands at the position; any name where none are given."""
-        return self.token.kind == "name" and (not texts or self.token.text in texts)
-
-    def skip_operator(self, text: str) -> bool:
-        """Move behind the operator `text` when it stands at the position; whether it did."""
-        if self.at_operator(text):
-            self.position += 1
-            return True
-        return False
-
-    def skip_name(self, *texts: str) -> bool:
-        """Move behind one of these words when it stands at the position; whether it did."""
-        if self.at_name(*texts):
-            self.position += 1
-            return True
-        return False
-
-    def problem(self, span: Span, message: str, expected: str = "") -> None:
-        """Note what is wrong; of two problems at one place the first is kept."""
-        if not any(known.span.start == span.start for known in self.problems):
-            self.problems.append(Problem(span, message, expected))
-
-    def expect(self, text: str, opened: Token | None = None) -> None:
-        """Move behind the operator `text`, or note that it is missing."""
-        if self.skip_operator(text):
-            return
-        found = f"`{self.token.text}`" if self.token.kind != "end" else "the end of the tag"
-        span = Span(self.token.start, max(self.token.end, self.token.start))
-        behind = f" to close `{opened.text}`" if opened else ""
-        self.problem(span, f"expected `{text}`{behind}, found {found}", text)
-
-    def missing(self, expected: str) -> Missing:
-        """A node for an expression that is not there, with its problem."""
-        span = Span(self.previous_end, max(self.token.start, self.previous_end))
-        found = f", found `{self.token.text}`" if self.token.kind != "end" else ""
-        self.problem(Span(self.token.start, self.token.end), f"expected {expected}{found}", expected)
-        return Missing(span)
 
     # -- expressions, loosest binding first -----------------------------------
 
