@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptls.cli.excerpt import excerpt
-from promptls.cli.terminal import Colour, error, paint, print_json, shown_path
+from promptls.cli.terminal import Colour, counted, error, paint, print_json, shown_path
 from promptls.text.failure import FilePlace
 from promptls.text.lines import line_starts, place_of
 
@@ -109,10 +109,10 @@ def _conclusion(files: Sequence[CheckedFile]) -> str:
     prompts = sum(file.kind is not Kind.OTHER for file in files)
     others = sum(file.kind is Kind.OTHER for file in files)
     found = Counter(finding.severity for file in files for finding in file.findings)
-    left_alone = f" ({_counted(others, 'other file')} left alone)" if others else ""
+    left_alone = f" ({counted(others, 'other file')} left alone)" if others else ""
     if not prompts:
         return f"There is no prompt here{left_alone}."
-    where = f"in {_counted(prompts, 'prompt')}{left_alone}"
+    where = f"in {counted(prompts, 'prompt')}{left_alone}"
     if not found:
         return f"No findings {where}."
     severities: tuple[tuple[Severity, str], ...] = (
@@ -122,7 +122,7 @@ def _conclusion(files: Sequence[CheckedFile]) -> str:
         ("hint", "hint"),
     )
     counts = [
-        paint(_counted(found[severity], noun), _COLOURS[severity])
+        paint(counted(found[severity], noun), _COLOURS[severity])
         for severity, noun in severities
         if found[severity]
     ]
@@ -135,10 +135,6 @@ def _checked(snapshot: Snapshot, path: str) -> CheckedFile:
     template = snapshot.template(path)
     text = template.source.text if template else ""
     return CheckedFile(path, snapshot.kind(path), text, check(snapshot, path))
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _related_place(file: CheckedFile, path: str, span: Span) -> str:

@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptls.cli.terminal import Colour, paint, print_json
+from promptls.cli.terminal import Colour, counted, paint, print_json
 
 if TYPE_CHECKING:
     from promptls.features.diagnosis import Check, State
@@ -66,4 +66,4 @@ def _line(check: Check, width: int) -> str:
 def _conclusion(broken: int) -> str:
     if not broken:
         return "Everything that promptls needs is there."
-    return "1 thing needs mending." if broken == 1 else f"{broken} things need mending."
+    return f"{counted(broken, 'thing')} to mend."

@@ -31,3 +31,10 @@ class Parser(argparse.ArgumentParser):
             if near:
                 remedy = f"did you mean `{near}`? {remedy}"
         raise WrongUse(message, remedy=remedy)
+
+
+def whole_number(word: str) -> int:
+    """The number that `word` writes, 1 or more; argparse shows the error of any other word."""
+    if not (word.isascii() and word.isdigit() and int(word)):
+        raise argparse.ArgumentTypeError(f"`{word}` is no whole number of 1 or more")
+    return int(word)

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from promptls.cli.main import main
+
+PROMPT = "- name: a\n  role: system\n  content: Be brief.\n- name: b\n  role: user\n  content: Hello.\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.yml.j2").write_text(PROMPT)
+    return tmp_path
+
+
+def test_each_part_stands_under_its_prompt(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tokens"]) == 0
+    assert capsys.readouterr().out == (
+        "prompt    sample, role    tokens     share\n"
+        "a.yml.j2  `placeholders`       5  no limit\n"
+        "  a       system               3       60%\n"
+        "  b       user                 2       40%\n"
+        "\n"
+        "5 tokens in 1 prompt.\n"
+    )
+
+
+def test_several_prompts_are_added_up(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "b.yml.j2").write_text(PROMPT)
+    assert main(["tokens", "a.yml.j2", "b.yml.j2"]) == 0
+    assert capsys.readouterr().out.endswith("\n10 tokens in 2 prompts.\n")
+
+
+def test_a_section_is_counted_where_it_is_included(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "s.yml.j2").write_text(PROMPT)
+    (folder / "a.yml.j2").write_text("{% include 's.yml.j2' %}\n" + PROMPT)
+    assert main(["tokens", "--json"]) == 0
+    counted = json.loads(capsys.readouterr().out)
+    assert [(prompt["path"], prompt["tokens"]) for prompt in counted] == [("a.yml.j2", 10)]
+
+
+def test_the_encoding_of_a_model_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tokens", "--encoding", "gpt-4", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["encoding"] == "cl100k_base"
+
+
+def test_an_unknown_encoding_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tokens", "--encoding", "o200k"]) == 2
+    assert "did you mean `o200k_base`?" in capsys.readouterr().err
+
+
+def test_one_prompt_that_does_not_render_does_not_hide_the_others(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "b.yml.j2").write_text("- name: a\n  role: user\n  content: {{ x | }}\n")
+    assert main(["tokens"]) == 1
+    shown = capsys.readouterr()
+    assert "b.yml.j2                          does not render" in shown.out
+    assert shown.out.endswith("5 tokens in 1 prompt.\n")
+    assert "at b.yml.j2:3" in shown.err
+
+
+def test_a_folder_without_prompts_says_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.yml.j2").write_text("- hosts: all\n  tasks: []\n")
+    assert main(["tokens"]) == 0
+    assert capsys.readouterr().out == "There is no prompt here.\n"
