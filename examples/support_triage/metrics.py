@@ -1,14 +1,15 @@
 """The scores of a triage: are the labels right, is the priority right?"""
 
 import json
+from typing import Any
 
 from promptls import MetricResult, discrete_metric
 
 
 @discrete_metric(name="labels_exact_match", allowed_values=["correct", "incorrect"])
-def labels_exact_match(prediction: str, expected_labels: str):
+def labels_exact_match(prediction: str, expected_labels: str) -> MetricResult:
     """Whether the predicted labels are exactly the expected ones, in any order."""
-    predicted = set(json.loads(prediction).get("labels", []))
+    predicted = set(answer(prediction).get("labels", []))
     expected = set(expected_labels.split(";")) if expected_labels else set()
     return MetricResult(
         value="correct" if predicted == expected else "incorrect",
@@ -17,10 +18,19 @@ def labels_exact_match(prediction: str, expected_labels: str):
 
 
 @discrete_metric(name="priority_accuracy", allowed_values=["correct", "incorrect"])
-def priority_accuracy(prediction: str, expected_priority: str):
+def priority_accuracy(prediction: str, expected_priority: str) -> MetricResult:
     """Whether the predicted priority is the expected one."""
-    predicted = json.loads(prediction).get("priority")
+    predicted = answer(prediction).get("priority")
     return MetricResult(
         value="correct" if predicted == expected_priority else "incorrect",
         reason=f"expected {expected_priority}, got {predicted}",
     )
+
+
+def answer(prediction: str) -> dict[str, Any]:
+    """The model's answer as data; an answer that is no JSON object is wrong, not missing."""
+    try:
+        value = json.loads(prediction)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -59,6 +59,7 @@ def _own_columns(predicted: list[str], metrics: list[str]) -> list[str]:
         "finish_reason",
         "model",
         "repeat",
+        "row_number",
         "rendered_hash",
         "experiment_name",
     ]
@@ -76,6 +77,7 @@ def _own_cells(result: RowResult, plan: Plan, predicted: list[str]) -> dict[str,
         "finish_reason": result.finish_reason,
         "model": result.model,
         "repeat": result.repeat,
+        "row_number": result.number,
         "rendered_hash": result.digest,
         "experiment_name": plan.experiment.name,
     }

@@ -1,0 +1,75 @@
+"""The progress of a run: a bar on a terminal, a line now and then elsewhere, on the error stream."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from promptls.cli.terminal import paint, shown_path
+from promptls.experiments.events import Event, RowFinished, Started, Stopped
+
+# Parts of a run after which a line is written where there is no terminal.
+LINES = 4
+
+
+@contextmanager
+def shown_progress(*, quiet: bool) -> Iterator[Callable[[Event], None]]:
+    """A function that shows a run's events; `quiet` shows only that the run was stopped."""
+    if quiet or not sys.stderr.isatty():
+        yield _RunProgress(None, quiet=quiet).tell
+        return
+    with _bar() as bar:
+        yield _RunProgress(bar, quiet=quiet).tell
+
+
+class _RunProgress:
+    def __init__(self, bar: Progress | None, *, quiet: bool) -> None:
+        self._bar = bar
+        self._quiet = quiet
+        self._task = TaskID(0)
+        self._told = 0
+        self._failed = 0
+
+    def tell(self, event: Event) -> None:
+        """Shows `event`."""
+        if isinstance(event, Stopped):
+            print(
+                paint(f"stopped after {event.done} of {event.total} rows", "yellow", sys.stderr)
+                + f"; they are kept in {shown_path(event.journal)}",
+                file=sys.stderr,
+            )
+        elif self._quiet:
+            return
+        elif isinstance(event, Started) and self._bar is not None:
+            self._task = self._bar.add_task("asking", total=event.total, failed="")
+        elif isinstance(event, RowFinished):
+            self._row(event)
+
+    def _row(self, event: RowFinished) -> None:
+        self._failed += event.error is not None
+        failed = f"{self._failed} failed" if self._failed else ""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=event.done, failed=failed)
+            return
+        part = event.done * LINES // event.total
+        if part > self._told:
+            self._told = part
+            left = f", about {event.left:.0f} s left" if event.done < event.total else ""
+            told = f", {failed}" if failed else ""
+            print(f"{event.done} of {event.total} in {event.seconds:.0f} s{told}{left}", file=sys.stderr)
+
+
+def _bar() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("[red]{task.fields[failed]}"),
+        console=Console(stderr=True),
+        transient=True,
+    )

@@ -1,0 +1,189 @@
+"""The runs that a prompt file has had, found by their manifests alone."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from promptls.experiments.definition import prompt_stem, results_folder
+from promptls.experiments.manifest import hash_of_text
+from promptls.experiments.tally import score_text
+from promptls.text.failure import Failure, FilePlace, WrongUse
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSummary:
+    """A metric's score over a run.
+
+    `value` is the share of the good class (discrete), the mean (numeric) or None; `text` says it
+    for people: `75 %`. `unscored` rows have no score, because they failed or could not be scored.
+    """
+
+    name: str
+    kind: str
+    value: float | None
+    text: str
+    scored: int
+    unscored: int
+    counts: Mapping[str, int]
+    allowed_values: Any
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A finished run. `stale` says that the prompt, or a file that it includes, has changed since."""
+
+    name: str
+    experiment: str
+    prompt: Path
+    results: Path
+    manifest: Path
+    started: str
+    seconds: float
+    models: tuple[str, ...]
+    rows: int
+    failed: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    metrics: tuple[MetricSummary, ...]
+    stale: bool
+    previous: RunSummary | None = None
+
+    def metric(self, name: str) -> MetricSummary | None:
+        """The score of the metric `name`, or None where the run has no such metric."""
+        return next((metric for metric in self.metrics if metric.name == name), None)
+
+
+def last_run(
+    prompt: Path, *, experiment: str | None = None, unsaved: Mapping[str, str] | None = None
+) -> RunSummary | None:
+    """The newest finished run of the prompt file, with the one before it as `previous`; None without any.
+
+    `unsaved` holds texts that count instead of what is saved, by absolute path. Two manifests are
+    read, however many runs there are.
+    """
+    summaries = runs_of(prompt, experiment=experiment, unsaved=unsaved)
+    newest = next(summaries, None)
+    if newest is None:
+        return None
+    return replace(newest, previous=next(summaries, None))
+
+
+def runs_of(
+    prompt: Path, *, experiment: str | None = None, unsaved: Mapping[str, str] | None = None
+) -> Iterator[RunSummary]:
+    """Every finished run of the prompt file, the newest first; a broken manifest is passed over."""
+    prompt = prompt.absolute()
+    for manifest in _manifests(results_folder(prompt), prompt_stem(prompt)):
+        values = _read(manifest)
+        if values is None or _prompt_of(values, manifest) != os.path.normpath(prompt):
+            continue
+        if experiment in {None, values["experiment"]}:
+            yield _summary(values, manifest, unsaved or {})
+
+
+def read_run(manifest: Path) -> RunSummary:
+    """The run of one manifest; raises `Failure` when the file is none."""
+    values = _read(manifest)
+    if values is None:
+        raise Failure("this is not the manifest of a run", FilePlace(manifest), "name another run")
+    return _summary(values, manifest, {})
+
+
+def row_results(run: RunSummary) -> Iterator[dict[str, str]]:
+    """The lines of the run's table, read one at a time; raises `Failure` when the table is gone."""
+    try:
+        with run.results.open(encoding="utf-8", newline="") as stream:
+            yield from csv.DictReader(stream)
+    except FileNotFoundError:
+        raise WrongUse(
+            "the table of the run is gone", FilePlace(run.results), "run the experiment again"
+        ) from None
+
+
+def _manifests(folder: Path, stem: str) -> list[Path]:
+    shape = re.compile(rf"(\d{{8}}-\d{{6}})-{re.escape(stem)}(?:-(\d+))?\.json")
+    try:
+        names = [entry.name for entry in folder.iterdir()]
+    except OSError:
+        return []
+    found = [(match[1], int(match[2] or 1), name) for name in names if (match := shape.fullmatch(name))]
+    return [folder / name for _, _, name in sorted(found, reverse=True)]
+
+
+def _read(manifest: Path) -> Mapping[str, Any] | None:
+    try:
+        state = manifest.stat()
+    except OSError:
+        return None
+    return _parsed(manifest, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=256)
+def _parsed(manifest: Path, _changed: int, _size: int) -> Mapping[str, Any] | None:
+    try:
+        values = json.loads(manifest.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    needed = {"run", "experiment", "prompt", "files", "models", "metrics", "totals", "started", "seconds"}
+    return values if isinstance(values, dict) and needed <= values.keys() else None
+
+
+def _prompt_of(values: Mapping[str, Any], manifest: Path) -> str:
+    return os.path.normpath(manifest.absolute().parent / str(values["prompt"]))
+
+
+def _summary(values: Mapping[str, Any], manifest: Path, unsaved: Mapping[str, str]) -> RunSummary:
+    totals = values["totals"]
+    return RunSummary(
+        name=values["run"],
+        experiment=values["experiment"],
+        prompt=Path(_prompt_of(values, manifest)),
+        results=manifest.with_suffix(".csv"),
+        manifest=manifest,
+        started=values["started"],
+        seconds=values["seconds"],
+        models=tuple(model["name"] for model in values["models"]),
+        rows=totals["results"],
+        failed=totals["failed"],
+        input_tokens=totals["input_tokens"],
+        output_tokens=totals["output_tokens"],
+        cost=totals["cost"],
+        metrics=tuple(_metric(metric) for metric in values["metrics"]),
+        stale=_is_stale(values["files"], manifest.absolute().parent, unsaved),
+    )
+
+
+def _metric(values: Mapping[str, Any]) -> MetricSummary:
+    return MetricSummary(
+        values["name"],
+        values["kind"],
+        values["value"],
+        score_text(values),
+        values["scored"],
+        values["unscored"],
+        values["counts"],
+        values["allowed_values"],
+    )
+
+
+def _is_stale(files: Mapping[str, str], folder: Path, unsaved: Mapping[str, str]) -> bool:
+    for name, digest in files.items():
+        path = os.path.normpath(folder / name)
+        text = unsaved.get(path)
+        if text is None:
+            try:
+                text = Path(path).read_bytes().decode("utf-8", "surrogateescape")
+            except OSError:
+                return True
+        if hash_of_text(text) != digest:
+            return True
+    return False

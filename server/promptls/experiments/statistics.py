@@ -1,0 +1,145 @@
+"""Whether two paired series differ, and by how much: bootstrap, McNemar, permutation.
+
+Needs scipy, which is imported at the first call.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from promptls.text.failure import Failure
+
+if TYPE_CHECKING:
+    import numpy as np
+
+CONFIDENCE = 0.95
+POWER = 0.8
+RESAMPLES = 10_000
+
+# Resampled values that are in memory at once.
+_BATCH = 5_000_000
+
+# The same runs give the same interval and the same p, however often they are compared.
+_SEED = 20260101
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The mean of `after - before` over `pairs` rows, with its 95 % interval from `low` to `high`.
+
+    `p_value` is the chance of a difference this large, or larger, if there were none; `test` says
+    how it was found. `needed` is how many rows would show a difference of this size with 80 %
+    power; None where none was seen.
+    """
+
+    pairs: int
+    before: float
+    after: float
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    test: Literal["McNemar's exact test", "permutation test"]
+    needed: int | None
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether chance is a poor explanation of the difference."""
+        return self.p_value < 1 - CONFIDENCE
+
+
+def paired_difference(before: Sequence[float], after: Sequence[float], *, two_valued: bool) -> Difference:
+    """The difference of two series of equal length whose values belong together in pairs.
+
+    `two_valued` series hold 0 and 1. Raises ValueError for empty series, `Failure` without scipy.
+    """
+    if not before or len(before) != len(after):
+        raise ValueError("two series of the same length, not empty, are needed")
+    np, stats = _libraries()
+    differences = np.asarray(after, dtype=float) - np.asarray(before, dtype=float)
+    low, high = _interval(differences)
+    return Difference(
+        pairs=len(before),
+        before=math.fsum(before) / len(before),
+        after=math.fsum(after) / len(after),
+        difference=float(differences.mean()),
+        low=low,
+        high=high,
+        p_value=_mcnemar(differences, stats) if two_valued else _permutation(before, after, stats),
+        test="McNemar's exact test" if two_valued else "permutation test",
+        needed=_needed_rows(differences, stats),
+    )
+
+
+def _libraries() -> tuple[Any, Any]:
+    try:
+        import numpy as np
+        from scipy import stats
+    except ImportError:
+        raise Failure(
+            "the statistics need the package `scipy`", remedy='run `pip install "promptls[metrics]"`'
+        ) from None
+    return np, stats
+
+
+def _interval(differences: np.ndarray[Any, Any]) -> tuple[float, float]:
+    """The percentile bootstrap interval of the mean.
+
+    Resampling n values with replacement is drawing how often each distinct value comes: a
+    multinomial draw, which stays small where few values are distinct.
+    """
+    import numpy as np
+
+    generator = np.random.default_rng(_SEED)
+    values, counts = np.unique(differences, return_counts=True)
+    batch = max(1, min(RESAMPLES, _BATCH // len(values)))
+    means: list[float] = []
+    while len(means) < RESAMPLES:
+        size = min(batch, RESAMPLES - len(means))
+        draws = generator.multinomial(len(differences), counts / counts.sum(), size=size)
+        means += (draws @ values / len(differences)).tolist()
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(means, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def _mcnemar(differences: np.ndarray[Any, Any], stats: Any) -> float:
+    """Only the rows that changed count: without a difference, half of them would have got better."""
+    better = int((differences > 0).sum())
+    worse = int((differences < 0).sum())
+    return float(stats.binomtest(better, better + worse).pvalue) if better + worse else 1.0
+
+
+def _permutation(before: Sequence[float], after: Sequence[float], stats: Any) -> float:
+    """Without a difference, each pair could as well stand the other way round."""
+    import numpy as np
+
+    if list(before) == list(after):
+        return 1.0
+
+    def mean_difference(one: Any, other: Any, axis: int) -> Any:
+        return np.mean(other - one, axis=axis)
+
+    found = stats.permutation_test(
+        (np.asarray(before, dtype=float), np.asarray(after, dtype=float)),
+        mean_difference,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=RESAMPLES - 1,
+        batch=max(1, _BATCH // len(before)),
+        rng=np.random.default_rng(_SEED),
+    )
+    return float(found.pvalue)
+
+
+def _needed_rows(differences: np.ndarray[Any, Any], stats: Any) -> int | None:
+    """Rows for a paired test at this difference and spread: the usual normal approximation."""
+    mean = float(differences.mean())
+    if mean == 0:
+        return None
+    spread = float(differences.std())
+    quantiles = float(stats.norm.ppf((1 + CONFIDENCE) / 2)) + float(stats.norm.ppf(POWER))
+    return max(len(differences) if spread == 0 else 2, math.ceil((quantiles * spread / mean) ** 2))
