@@ -57,6 +57,11 @@ def test_a_file_that_is_no_prompt_is_silently_fine(
     assert shown.err == ""
 
 
+def test_a_folder_without_prompt_files_says_how_they_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check"]) == 0
+    assert capsys.readouterr().out == "There is no file here whose name ends in .yml.j2 or .yaml.j2.\n"
+
+
 def test_verbose_names_the_kind_of_each_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "a.yml.j2").write_text(SOUND)
     (folder / "site.yml.j2").write_text(ANSIBLE)

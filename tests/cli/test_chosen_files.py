@@ -72,3 +72,21 @@ def test_without_settings_the_root_is_the_repository(folder: Path) -> None:
 
 def test_a_command_line_trusts_the_files_that_it_was_given() -> None:
     assert choose_one("prompts/triage.yml.j2")[0].trusted
+
+
+def test_an_empty_path_is_no_folder() -> None:
+    with pytest.raises(WrongUse):
+        choose([""])
+
+
+def test_a_file_that_may_not_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda _path, _mode: False)
+    with pytest.raises(WrongUse) as raised:
+        choose(["notes.txt"])
+    assert raised.value.message == "the file may not be read"
+
+
+def test_a_device_is_refused() -> None:
+    with pytest.raises(WrongUse) as raised:
+        choose(["/dev/null"])
+    assert raised.value.message == "this is neither a file nor a folder"

@@ -126,3 +126,18 @@ def test_a_reader_that_goes_away_ends_the_command_quietly() -> None:
     )
     os.close(writing)
     assert (ended.returncode, ended.stderr) == (141, b"")
+
+
+def test_a_misspelt_version_option_does_not_start_the_server(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--verion"]) == 2
+    assert "did you mean `--version`?" in capsys.readouterr().err
+
+
+def test_a_missing_argument_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["render"]) == 2
+    assert capsys.readouterr().err.startswith("promptls: `promptls render` needs FILE\n")
+
+
+def test_an_argument_too_many_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "unknown-role", "more"]) == 2
+    assert "`more` is one argument too many" in capsys.readouterr().err

@@ -105,11 +105,14 @@ def _print_finding(file: CheckedFile, finding: Finding, starts: list[int]) -> No
 
 def _conclusion(files: Sequence[CheckedFile]) -> str:
     from promptls.meaning.kind import Kind
+    from promptls.workspace.disk import ENDINGS
 
     prompts = sum(file.kind is not Kind.OTHER for file in files)
     others = sum(file.kind is Kind.OTHER for file in files)
     found = Counter(finding.severity for file in files for finding in file.findings)
     left_alone = f" ({counted(others, 'other file')} left alone)" if others else ""
+    if not files:
+        return f"There is no file here whose name ends in {' or '.join(ENDINGS)}."
     if not prompts:
         return f"There is no prompt here{left_alone}."
     where = f"in {counted(prompts, 'prompt')}{left_alone}"

@@ -54,7 +54,7 @@ def choose_one(word: str) -> tuple[Snapshot, str]:
 def existing(word: str) -> Path:
     """The absolute path of the file or folder `word`; raises WrongUse where it cannot be read."""
     path = Path(os.path.abspath(word))  # noqa: PTH100 - `..` is taken out, and links stay as they are
-    if not path.exists():
+    if not word or not path.exists():
         kind = "folder" if word.endswith(("/", os.sep)) else "file or folder"
         raise WrongUse(f"there is no such {kind}", FilePlace(path), _near(path))
     if not os.access(path, os.R_OK):

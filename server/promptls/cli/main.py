@@ -91,11 +91,21 @@ def _dispatch(words: list[str]) -> int:
         print(f"promptls {__version__}")
         return FINE
     if first.startswith("-"):
+        _refuse_near_miss(first)
         # Editors start language servers as `promptls --stdio`.
         return _run_command("server", words)
     if first not in COMMANDS:
         raise WrongUse(f"there is no command `{first}`", remedy=_unknown_command_remedy(first))
     return _run_command(first, words[1:])
+
+
+def _refuse_near_miss(option: str) -> None:
+    """Raises WrongUse for what is meant as an option of promptls itself, not of the server."""
+    from promptls.text.nearest import nearest
+
+    near = nearest(option, ["--help", "--version"])
+    if near:
+        raise WrongUse(f"`promptls` has no option `{option}`", remedy=f"did you mean `{near}`?")
 
 
 def _run_command(name: str, words: list[str]) -> int:

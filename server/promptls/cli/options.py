@@ -20,11 +20,16 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raises `WrongUse` with argparse's message and, for an unknown option, the nearest one."""
         remedy = f"`{self.prog} --help` shows the options"
+        missing = re.match(r"the following arguments are required: (.+)", message)
+        if missing:
+            message = f"`{self.prog}` needs {missing[1]}"
         unknown = re.match(r"unrecognized arguments: (\S+)", message)
         if unknown:
             word = unknown[1].partition("=")[0]
             message = (
-                f"`{self.prog}` has no option `{word}`" if word.startswith("-") else f"`{word}` is too much"
+                f"`{self.prog}` has no option `{word}`"
+                if word.startswith("-")
+                else f"`{word}` is one argument too many"
             )
             options = [option for action in self._actions for option in action.option_strings]
             near = nearest(word, options)
