@@ -1,0 +1,41 @@
+"""The edits that mend what the rules have found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from promptls.rules.rule import Edit, Finding, Fix
+from promptls.text.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class QuickFix:
+    """One fix of one finding."""
+
+    finding: Finding
+    fix: Fix
+
+
+def quick_fixes(findings: Iterable[Finding], within: Span) -> tuple[QuickFix, ...]:
+    """The fixes of the findings that touch the span `within`."""
+    return tuple(
+        QuickFix(finding, fix)
+        for finding in findings
+        if finding.span.start <= within.end and within.start <= finding.span.end
+        for fix in finding.fixes
+    )
+
+
+def fix_all(findings: Iterable[Finding]) -> tuple[Edit, ...]:
+    """The edits of every preferred fix, in the order of their places; of two that touch, the first."""
+    chosen: list[Edit] = []
+    for finding in findings:
+        fix = next((fix for fix in finding.fixes if fix.preferred), None)
+        if fix is not None and not any(_touch(edit, other) for edit in fix.edits for other in chosen):
+            chosen += fix.edits
+    return tuple(sorted(chosen, key=lambda edit: edit.span))
+
+
+def _touch(first: Edit, second: Edit) -> bool:
+    return first.span.start <= second.span.end and second.span.start <= first.span.end

@@ -1,0 +1,66 @@
+"""The experiments of a prompt file, each with its last run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptls.meaning.kind import Kind
+from promptls.meaning.template import Template
+from promptls.syntax.yaml.nodes import Mapping
+from promptls.text.span import Span
+from promptls.workspace.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from promptls.experiments.history import MetricSummary, RunSummary
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentRuns:
+    """An experiment by its name, with its last run, which knows the one before; None before the first."""
+
+    name: str
+    last: RunSummary | None
+
+
+def experiment_names(snapshot: Snapshot, path: str) -> tuple[str, ...]:
+    """The names of the experiments that the file may run: its own, then the project's."""
+    template = snapshot.template(path)
+    if template is None or snapshot.kind(path) not in {Kind.PARTS, Kind.OBJECT}:
+        return ()
+    own = template.declarations.settings.experiments or {}
+    return tuple(dict.fromkeys([*own, *snapshot.project(path).settings.experiments]))
+
+
+def experiment_runs(snapshot: Snapshot, path: str) -> tuple[ExperimentRuns, ...]:
+    """The file's experiments in the order of their declaration; reads the manifests of their last runs."""
+    names = experiment_names(snapshot, path)
+    if not names:
+        return ()
+    from promptls.experiments.history import last_run
+
+    unsaved = snapshot.unsaved()
+    return tuple(
+        ExperimentRuns(name, last_run(Path(path), experiment=name, unsaved=unsaved)) for name in names
+    )
+
+
+def experiment_span(template: Template, name: str) -> Span | None:
+    """Where the file declares the experiment: the place of its name."""
+    tree = template.declarations.tree
+    declared = tree.value("experiments") if tree else None
+    entry = declared.entry(name) if isinstance(declared, Mapping) else None
+    return entry.key.span if entry else None
+
+
+def change_text(run: RunSummary, metric: MetricSummary) -> str:
+    """The change of a metric since the run before, as ` (+5)` in points or units; empty without one."""
+    before = run.previous.metric(metric.name) if run.previous else None
+    if before is None or before.value is None or metric.value is None:
+        return ""
+    change = metric.value - before.value
+    if metric.kind == "discrete":
+        points = round(change * 100)
+        return f" ({points:+d})" if points else " (±0)"
+    return f" ({change:+.3g})" if change else " (±0)"

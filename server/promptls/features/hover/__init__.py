@@ -1,0 +1,36 @@
+"""What is known of the thing under the cursor, in Markdown. One kind of thing a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from promptls.features.experiment_runs import ExperimentRuns
+from promptls.features.file_rendering import FileRendering
+from promptls.features.hover.header_key import hover_header
+from promptls.features.hover.hover import Hover
+from promptls.features.hover.include import hover_include
+from promptls.features.hover.part import hover_part
+from promptls.features.hover.variable import hover_variable
+from promptls.meaning.kind import Kind
+from promptls.workspace.snapshot import Snapshot
+
+__all__ = ["Hover", "hover"]
+
+
+def hover(
+    snapshot: Snapshot,
+    path: str,
+    offset: int,
+    newest: FileRendering | None,
+    runs: Iterable[ExperimentRuns] = (),
+) -> Hover | None:
+    """What is known of what stands at `offset` in the file at `path`; None where there is nothing to say."""
+    template = snapshot.template(path)
+    if template is None or snapshot.kind(path) is Kind.OTHER:
+        return None
+    return (
+        hover_include(snapshot, path, template, offset)
+        or hover_variable(snapshot, path, template, offset, newest)
+        or hover_header(template, offset, newest, tuple(runs))
+        or hover_part(snapshot, path, template, offset, newest)
+    )

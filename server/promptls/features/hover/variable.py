@@ -1,0 +1,162 @@
+"""A variable: where it comes from, what is declared of it, its value in the sample, where else it is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from promptls.features.file_rendering import FileRendering
+from promptls.features.hover.hover import Hover, code
+from promptls.meaning.header import InputKey
+from promptls.meaning.scopes import GLOBALS, Binding
+from promptls.meaning.template import Template
+from promptls.rendering.values import plain
+from promptls.systems.prompt_poet.vocabulary import RESERVED_INPUTS
+from promptls.text.span import Span
+from promptls.workspace.contract import functions_path
+from promptls.workspace.python_names import functions_in
+from promptls.workspace.snapshot import Snapshot
+
+_BINDING_WORDS: Final = {
+    "set": "variable set",
+    "for": "loop variable",
+    "with": "variable of a `with` block",
+    "macro": "macro",
+    "import": "import",
+    "from": "import",
+    "parameter": "parameter",
+    "implied": "variable that Jinja sets in this block",
+}
+_GLOBAL_WORDS: Final = {
+    "range": "`range(start, stop, step)`: the numbers from `start` up to, but not including, `stop`.",
+    "dict": "`dict(key=value, …)`: a mapping of its arguments.",
+    "lipsum": "`lipsum(n)`: n paragraphs of meaningless text.",
+    "cycler": "`cycler(a, b, …)`: gives its arguments in turn, one at each `.next()`.",
+    "joiner": "`joiner(sep)`: empty at its first call, the separator at every further one.",
+    "namespace": "`namespace(name=value, …)`: holds variables that a loop's body can change for good.",
+}
+_MOST_VALUE: Final = 300
+_MOST_LINES: Final = 12
+
+
+def hover_variable(
+    snapshot: Snapshot, path: str, template: Template, offset: int, newest: FileRendering | None
+) -> Hover | None:
+    """What is known of the variable that is read or bound at `offset`, or declared in the header."""
+    for reading in template.names.readings:
+        if reading.span.contains(offset):
+            binding = reading.binding
+            return _hover(
+                snapshot, path, reading.name, reading.span, binding, newest, certain=reading.certain
+            )
+    for binding in template.names.bindings:
+        if binding.span.contains(offset):
+            return _hover(snapshot, path, binding.name, binding.span, binding, newest, certain=True)
+    for declared in template.declarations.inputs or ():
+        if declared.span.contains(offset):
+            return _hover(snapshot, path, declared.name, declared.span, None, newest, certain=True)
+    return None
+
+
+def _hover(
+    snapshot: Snapshot,
+    path: str,
+    name: str,
+    span: Span,
+    binding: Binding | None,
+    newest: FileRendering | None,
+    *,
+    certain: bool,
+) -> Hover:
+    texts = []
+    if binding is not None:
+        template = snapshot.template(path)
+        assert template is not None
+        line = (
+            ""
+            if binding.kind == "implied"
+            else f" in line {template.source.place(binding.span.start).line + 1}"
+        )
+        sometimes = "" if certain else ", on some ways to this place; else an input"
+        texts.append(f"{code(name)}: {_BINDING_WORDS.get(binding.kind, 'variable')}{line}{sometimes}")
+    if binding is None or not certain:
+        texts += _input_texts(snapshot, path, name, newest)
+    texts += _elsewhere(snapshot, path, name, span, binding)
+    return Hover(span, "\n\n".join(texts))
+
+
+def _input_texts(snapshot: Snapshot, path: str, name: str, newest: FileRendering | None) -> Iterator[str]:
+    if name in RESERVED_INPUTS:
+        yield RESERVED_INPUTS[name]
+        return
+    if name in _GLOBAL_WORDS and name in GLOBALS:
+        yield _GLOBAL_WORDS[name]
+        return
+    file = functions_path(snapshot, path)
+    for function in functions_in(file) or () if file else ():
+        if function.name == name:
+            yield f"```python\n{function.signature or name}\n```\nfunction of {code(Path(file or '').name)}"
+            if function.documentation:
+                yield function.documentation
+            return
+    declared = _declared(snapshot, path, name)
+    if declared is None:
+        yield f"{code(name)}: input"
+    else:
+        where, key = declared
+        kind = key.schema.get("type")
+        yield f"{code(name)}: input{f', {kind}' if kind else ''}, declared in {code(Path(where).name)}"
+        if description := key.schema.get("description"):
+            yield str(description)
+        if "enum" in key.schema:
+            yield f"one of {', '.join(code(_shown(value)) for value in key.schema['enum'])}"
+        if "default" in key.schema:
+            yield f"default: {code(_shown(key.schema['default']))}"
+    if newest is not None and name in newest.sample.data:
+        value = _shown(newest.sample.data[name])
+        yield f"in {code(newest.sample.name)} ({newest.sample.source}): {code(value)}"
+
+
+def _declared(snapshot: Snapshot, path: str, name: str) -> tuple[str, InputKey] | None:
+    """The declaration of an input: in the file, or in one through which the file is reached."""
+    for candidate in dict.fromkeys([path, *snapshot.entries(path)]):
+        template = snapshot.template(candidate)
+        for key in (template.declarations.inputs or ()) if template else ():
+            if key.name == name:
+                return candidate, key
+    return None
+
+
+def _elsewhere(
+    snapshot: Snapshot, path: str, name: str, span: Span, binding: Binding | None
+) -> Iterator[str]:
+    """The other places that read the variable: lines of this file, and files that share the input."""
+    template = snapshot.template(path)
+    assert template is not None
+    lines = [
+        template.source.place(reading.span.start).line + 1
+        for reading in template.names.readings
+        if reading.name == name and reading.binding == binding and reading.span != span
+    ]
+    if lines:
+        shown = ", ".join(map(str, dict.fromkeys(lines[:_MOST_LINES])))
+        more = ", …" if len(lines) > _MOST_LINES else ""
+        yield f"also read in line {shown}{more}"
+    if binding is not None:
+        return
+    around = dict.fromkeys([*snapshot.entries(path), *snapshot.included(path)])
+    files = [
+        Path(other).name
+        for other in around
+        if other != path and (its := snapshot.template(other)) is not None and name in its.names.inputs()
+    ]
+    if files:
+        yield f"also an input of {', '.join(map(code, files))}"
+
+
+def _shown(value: Any) -> str:
+    """A value as JSON, cut where it is long."""
+    text = json.dumps(plain(value), ensure_ascii=False)
+    return text if len(text) <= _MOST_VALUE else f"{text[:_MOST_VALUE]}…"

@@ -1,0 +1,106 @@
+"""How many tokens each part has, behind its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from promptls.features.file_rendering import FileRendering, counted, rendered_parts, template_text
+from promptls.features.included_names import included_part_names
+from promptls.meaning.kind import Kind
+from promptls.meaning.template import PlacedPart, Template
+from promptls.rendering.outcome import RenderedPart
+from promptls.text.span import Span
+from promptls.workspace.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class InlayHint:
+    """A text to show behind `offset`, and what it means."""
+
+    offset: int
+    label: str
+    tooltip: str
+
+
+def inlay_hints(
+    snapshot: Snapshot, path: str, within: Span, newest: FileRendering | None
+) -> tuple[InlayHint, ...]:
+    """The hints in the span `within`; none before the file was rendered or counted once."""
+    template = snapshot.template(path)
+    if template is None or newest is None or not snapshot.project(path).settings.inlay_hints.tokens:
+        return ()
+    kind = snapshot.kind(path)
+    if kind is Kind.OBJECT:
+        found = _object_hint(template, newest)
+    elif kind in {Kind.PARTS, Kind.SECTION}:
+        found = _part_hints(snapshot, path, template, newest)
+    else:
+        return ()
+    return tuple(hint for hint in found if within.contains(hint.offset))
+
+
+def _part_hints(
+    snapshot: Snapshot, path: str, template: Template, newest: FileRendering
+) -> Iterator[InlayHint]:
+    became: tuple[tuple[RenderedPart, ...], ...] = ()
+    if newest.rendering is not None:
+        became = rendered_parts(template, included_part_names(snapshot, path), newest.rendering)
+    for index, placed in enumerate(template.parts):
+        rendered = became[index] if became else ()
+        offset = _behind_name(template, placed)
+        if rendered:
+            yield InlayHint(offset, _rendered_label(rendered), _rendered_tooltip(rendered, newest))
+        elif (tokens := newest.template_tokens.get(template_text(template, placed))) is not None:
+            yield InlayHint(offset, f"~{counted(tokens)}", _template_tooltip(newest))
+
+
+def _rendered_label(parts: tuple[RenderedPart, ...]) -> str:
+    counts = [part.tokens for part in parts]
+    cut = (
+        ""
+        if all(part.kept for part in parts)
+        else ", cut"
+        if not any(part.kept for part in parts)
+        else ", partly cut"
+    )
+    if len(parts) == 1:
+        return counted(counts[0]) + cut
+    least, most = min(counts), max(counts)
+    each = f"{least:,}" if least == most else f"{least:,}-{most:,}"
+    return f"{len(parts)} parts of {each} tokens{cut}"
+
+
+def _rendered_tooltip(parts: tuple[RenderedPart, ...], newest: FileRendering) -> str:
+    tokens = sum(part.tokens for part in parts)
+    limit = newest.token_limit
+    share = f", {tokens / limit:.0%} of the limit of {limit:,}" if limit else ""
+    sample = f"`{newest.sample.name}` ({newest.sample.source})"
+    return f"{counted(tokens)}{share}, rendered with {sample}, {newest.job.encoding}"
+
+
+def _template_tooltip(newest: FileRendering) -> str:
+    why = (
+        f"the prompt does not render: {newest.failure.message}"
+        if newest.failure
+        else f"what it renders to with `{newest.sample.name}` cannot be told, or it is left out"
+    )
+    return f"tokens of the template text, {newest.job.encoding}; {why}"
+
+
+def _behind_name(template: Template, placed: PlacedPart) -> int:
+    value = placed.part.value("name")
+    if value is not None and not value.span.is_empty():
+        return value.span.end + placed.start
+    source = template.source
+    return source.line_span(source.place(placed.span.start).line).end
+
+
+def _object_hint(template: Template, newest: FileRendering) -> Iterator[InlayHint]:
+    place = template.declarations.key_span("instruction")
+    if place is None or newest.rendering is None or not newest.rendering.parts:
+        return
+    line = template.source.line_span(template.source.place(place.start).line)
+    yield InlayHint(
+        line.end, counted(newest.rendering.tokens), _rendered_tooltip(newest.rendering.parts, newest)
+    )
