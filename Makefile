@@ -50,8 +50,7 @@ setup: ## make .venv with promptls, its test tools and the embedded model
 	@scripts/setup-python.sh
 
 setup-editors: setup
-	@scripts/install-code-server.sh >/dev/null
-	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/build-extension.sh >/dev/null
+	@scripts/setup-editors.sh
 
 clean: ## remove what the tasks made in this checkout
 	@rm -rf .venv dist test-artefacts .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -4,7 +4,8 @@
 source "$(dirname "$0")/steps.sh"
 
 folder="$root/$1"
-extension="$(scripts/build-extension.sh)"
+extension="$root/vscode-client/promptls.vsix"
+step "VS Code extension" "40 seconds" scripts/build-extension.sh
 
 if command -v code >/dev/null; then
   step "extension into your VS Code" "10 seconds" code --install-extension "$extension" --force
