@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from promptls.meaning.branches import Branches, branches_of
 from promptls.meaning.header import Declarations, declarations_of, header_of
 from promptls.meaning.kind import Kind, kind_of
 from promptls.meaning.object_data import plain_data
@@ -82,6 +83,11 @@ class Template:
     def names(self) -> FileNames:
         """The variables that the file binds and reads."""
         return file_names(self.source)
+
+    @cached_property
+    def branches(self) -> Branches:
+        """Which branches lie around each place."""
+        return branches_of(self.source)
 
     @cached_property
     def references(self) -> tuple[TemplateReference, ...]:

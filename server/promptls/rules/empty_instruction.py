@@ -1,0 +1,56 @@
+"""A prompt object whose instruction is empty.
+
+## What it does
+
+Reports an `instruction` that is null or holds nothing but white space.
+
+## Why is this bad?
+
+Ragas refuses a missing instruction, and takes an empty one without a word: the model is asked nothing.
+
+## Example
+
+```yaml
+instruction: ""
+             ^^ empty-instruction: the instruction is empty
+input_keys: [question]
+output_key: answer
+```
+
+Use instead:
+
+```yaml
+instruction: Answer the question.
+input_keys: [question]
+output_key: answer
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.rules.rule import OBJECT_KINDS, FileContext, Finding, Rule
+from promptls.syntax.yaml.nodes import Scalar
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """The instruction, where there is nothing in it."""
+    root = context.template.root
+    entry = root.entry("instruction") if root else None
+    if entry is None or not isinstance(entry.value, Scalar) or entry.value.dynamic:
+        return
+    span = entry.value.span
+    following = context.template.source.slice(span._replace(end=len(context.template.source))).lstrip()
+    if not entry.value.text.strip() and not following.startswith(("{{", "{%")):
+        yield Finding(entry.key.span if span.is_empty() else span, "the instruction is empty")
+
+
+RULE = Rule(
+    name="empty-instruction",
+    summary="a prompt object whose instruction is empty",
+    severity="error",
+    module=__name__,
+    kinds=OBJECT_KINDS,
+    check=check,
+)

@@ -1,0 +1,77 @@
+"""An include that leads back to its own file.
+
+## What it does
+
+Reports includes, imports and `extends` outside every `if`, loop and macro that lead back to the file
+they stand in, over files that do so outside every `if` and loop too.
+
+## Why is this bad?
+
+Rendering never ends: Jinja gives up with a recursion error.
+
+## Example
+
+```yaml
+{% include "main.yml.j2" %}
+           ^^^^^^^^^^^^^ include-cycle: this include leads back to this file
+- name: rules
+  content: Be brief.
+```
+
+Use instead:
+
+```yaml
+{% if again %}{% include "main.yml.j2" %}{% endif %}
+- name: rules
+  content: Be brief.
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
+from promptls.workspace.snapshot import Snapshot
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """The references that certainly lead back."""
+    for reference in context.template.references:
+        if reference.alternatives or not context.template.branches.is_unconditional(reference.span.start):
+            continue
+        target = context.snapshot.resolve(context.path, reference)
+        way = _way_back(context.snapshot, target, context.path) if target else None
+        if way is not None:
+            over = f" over {', '.join(f'`{Path(path).name}`' for path in way)}" if way else ""
+            yield Finding(reference.span, f"this {reference.keyword} leads back to this file{over}")
+
+
+def _way_back(snapshot: Snapshot, start: str, goal: str) -> list[str] | None:
+    """The files between `start` and `goal` on a way of certain includes; None where there is none."""
+    ways: dict[str, list[str]] = {start: [] if start == goal else [start]}
+    waiting = [start]
+    while waiting:
+        current = waiting.pop(0)
+        if current == goal:
+            return ways[current]
+        template = snapshot.template(current)
+        for reference in template.references if template else ():
+            if template is None or not template.branches.is_unconditional(reference.span.start):
+                continue
+            target = snapshot.resolve(current, reference)
+            if target and target not in ways:
+                ways[target] = ways[current] if target == goal else [*ways[current], target]
+                waiting.append(target)
+    return None
+
+
+RULE = Rule(
+    name="include-cycle",
+    summary="an include that leads back to its own file",
+    severity="error",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check=check,
+)

@@ -1,0 +1,91 @@
+"""Examples whose outputs have different forms.
+
+## What it does
+
+Reports an example whose output is a mapping with other keys than that of the first example, or of
+another type.
+
+## Why is this bad?
+
+The model cannot tell which form is asked for.
+
+## Example
+
+```yaml
+{#---
+input_keys: [text]
+output_key: response
+examples:
+  - {text: Where is my order?, response: {label: Shipping}}
+  - {text: My card was charged twice., response: {labels: [Billing]}}
+                                                 ^^^^^^^^^^^^^^^^^^^ inconsistent-example-outputs: the output of example 2 has the keys `labels`; that of example 1 has the keys `label`
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys: [text]
+output_key: response
+examples:
+  - {text: Where is my order?, response: {label: Shipping}}
+  - {text: My card was charged twice., response: {label: Billing}}
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.syntax.yaml.nodes import key_text
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """The outputs that differ in form from the first one."""
+    data = context.template.declarations.data
+    output = data.get("output_key")
+    is_json = str(data.get("output_type", "")).lower() == "json"
+    first, first_number = None, 0
+    for number, example in enumerate(context.template.declarations.examples, start=1):
+        entry = next((entry for entry in example.entries if key_text(entry) == output), None)
+        if entry is None:
+            continue
+        form = _form(example.data.get(str(output)), is_json=is_json)
+        if first is None:
+            first, first_number = form, number
+        elif form != first:
+            message = f"the output of example {number} has {form}; that of example {first_number} has {first}"
+            yield Finding(entry.value.span, message)
+
+
+def _form(value: Any, *, is_json: bool) -> str:
+    """The form of an output, in words."""
+    if is_json and isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return "text"
+    if isinstance(value, dict):
+        return f"the keys {', '.join(f'`{key}`' for key in sorted(map(str, value)))}"
+    return "a list" if isinstance(value, list) else "text" if isinstance(value, str) else "one value"
+
+
+RULE = Rule(
+    name="inconsistent-example-outputs",
+    summary="examples whose outputs have different forms",
+    severity="warning",
+    module=__name__,
+    kinds=DECLARING_KINDS,
+    check=check,
+)

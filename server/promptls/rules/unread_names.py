@@ -1,0 +1,27 @@
+"""Names that a file binds and nobody reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.meaning.scopes import Binding
+from promptls.rules.rule import FileContext
+from promptls.workspace.contract import contract_of
+
+
+def unread(context: FileContext, kind: str) -> Iterator[Binding]:
+    """The bindings of a kind whose names neither the file nor anything it includes reads.
+
+    None where an include cannot be followed, where the file is broken, or where another file
+    names this one and may import what it binds.
+    """
+    bindings = [binding for binding in context.template.names.bindings if binding.kind == kind]
+    if not bindings or context.template.syntax_problems or context.snapshot.includers(context.path):
+        return
+    contract = contract_of(context.snapshot, context.path)
+    if not contract.is_whole:
+        return
+    read = contract.names | {reading.name for reading in context.template.names.readings}
+    for binding in bindings:
+        if binding.name not in read and not binding.name.startswith("_"):
+            yield binding

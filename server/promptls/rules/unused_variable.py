@@ -1,0 +1,51 @@
+"""A variable that is set and never read.
+
+## What it does
+
+Reports names that `set` binds and that neither the file nor anything it includes reads. Names that
+begin with `_`, and names that another file can import, are left alone.
+
+## Why is this bad?
+
+Either the text that should read it misspells it, or it can go.
+
+## Example
+
+```yaml
+{% set tone = "kind" %}
+       ^^^^ unused-variable: nothing reads `tone`
+- name: rules
+  content: Be brief.
+```
+
+Use instead:
+
+```yaml
+{% set tone = "kind" %}
+- name: rules
+  content: Be {{ tone }}.
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
+from promptls.rules.unread_names import unread
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """The variables that nothing reads."""
+    for binding in unread(context, "set"):
+        yield Finding(binding.span, f"nothing reads `{binding.name}`", unnecessary=True)
+
+
+RULE = Rule(
+    name="unused-variable",
+    summary="a variable that is set and never read",
+    severity="warning",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check=check,
+)

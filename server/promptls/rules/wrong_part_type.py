@@ -1,0 +1,90 @@
+"""A value of a part that is of the wrong type.
+
+## What it does
+
+Reports a written-out `truncation_priority` that is no number, `sections` that are no list,
+`expected_template_data_keys` that are no list, and `content` that YAML reads as a number, a
+date or a truth value.
+
+## Why is this bad?
+
+Prompt Poet checks no types when it loads: it fails later, when it truncates, joins or counts, with an
+error that names no part.
+
+## Example
+
+```yaml
+- name: history
+  truncation_priority: high
+                       ^^^^ wrong-part-type: `truncation_priority` is a number; truncation fails on text
+  content: Hello.
+```
+
+Use instead:
+
+```yaml
+- name: history
+  truncation_priority: 5
+  content: Hello.
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.meaning.parts import chunk_items
+from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Node, Scalar, Sequence, key_text
+from promptls.text.span import Span
+
+_WORDS = {"int": "a number", "float": "a number", "bool": "a truth value", "timestamp": "a date"}
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """The values of the wrong type in the chunk's parts."""
+    for part in chunk_items(chunk).parts:
+        for entry in part.entries:
+            value = entry.value
+            if (isinstance(value, Scalar) and value.dynamic) or value.span.is_empty():
+                continue
+            match key_text(entry):
+                case "truncation_priority" if not _is_number(value):
+                    what = "text" if isinstance(value, Scalar) and value.tag == "str" else "anything else"
+                    yield Finding(
+                        value.span, f"`truncation_priority` is a number; truncation fails on {what}"
+                    )
+                case "sections" if not isinstance(value, Sequence):
+                    yield Finding(value.span, "`sections` is a list of mappings with `name` and `content`")
+                case "expected_template_data_keys" if isinstance(value, Scalar) and value.tag == "str":
+                    fix = Fix("Make it a list", (Edit(value.span, f"[{value.text}]"),), preferred=True)
+                    message = (
+                        "`expected_template_data_keys` is a list; of text, every letter is taken for a name"
+                    )
+                    yield Finding(value.span, message, (fix,))
+                case "content" if isinstance(value, Scalar) and value.tag in _WORDS:
+                    quoted = Fix("Quote it", (_quoted(chunk, value.span),), preferred=True)
+                    message = f"YAML reads this content as {_WORDS[value.tag]}; quote it to send it as text"
+                    yield Finding(value.span, message, (quoted,))
+                case _:
+                    pass
+
+
+def _is_number(value: Node) -> bool:
+    return isinstance(value, Scalar) and value.tag in {"int", "float", "bool"}
+
+
+def _quoted(chunk: Chunk, span: Span) -> Edit:
+    return Edit(span, f'"{chunk.text[span.start : span.end]}"')
+
+
+RULE = Rule(
+    name="wrong-part-type",
+    summary="a value of a part that is of the wrong type",
+    severity="error",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check_chunk=check_chunk,
+)

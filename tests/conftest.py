@@ -1,0 +1,18 @@
+"""What holds for every test."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def no_error_is_only_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Fail a test in which promptls caught an unexpected exception and went on."""
+    yield
+    records = [*caplog.get_records("setup"), *caplog.get_records("call")]
+    assert [
+        record.getMessage() for record in records if record.exc_info and record.levelno >= logging.ERROR
+    ] == []
