@@ -14,7 +14,7 @@ export PATH="$root/.venv/bin:$PATH"
 step() {
   local title="$1" time="$2" log started=$SECONDS
   shift 2
-  log="$cache/logs/$(tr -cs '[:alnum:]' '-' <<<"${title,,}").log"
+  log="$cache/logs/$(tr -cs '[:alnum:]' '-' <<<"$title").log"
   printf '• %s (%s the first time) … ' "$title" "$time"
   if "$@" >"$log" 2>&1 </dev/null; then
     printf 'done in %d s\n' $((SECONDS - started))

@@ -105,7 +105,7 @@ def refuse_other_files(snapshot: Snapshot, path: str) -> None:
 def print_failure(failure: RenderFailure, path: str) -> None:
     """Prints why a prompt does not render, with the rendered lines where there are any."""
     message = failure.message.rstrip(".")
-    if message[1:2].islower():
+    if message.partition(" ")[0][1:].islower():  # a word, and neither `YAML` nor `KeyError:`
         message = message[:1].lower() + message[1:]
     error(message, FilePlace(failure.path or path, failure.line))
     if failure.excerpt:
