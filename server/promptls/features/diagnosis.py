@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -68,6 +69,11 @@ def _promptls() -> Iterator[Check]:
 def _packages() -> Iterator[Check]:
     for requirement in _requirements(extra=""):
         yield _package("packages", requirement)
+    if find_spec("yaml._yaml") is None:
+        remedy = "install a wheel of PyYAML, or build it with libyaml"
+        yield Check("packages", "libyaml", "absent", "PyYAML was built without it: checks are slow", remedy)
+    else:
+        yield Check("packages", "libyaml", "fine", "in PyYAML")
 
 
 def _extras() -> Iterator[Check]:
