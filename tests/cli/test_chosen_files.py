@@ -64,6 +64,12 @@ def test_the_root_is_the_folder_of_the_settings(folder: Path) -> None:
     assert snapshot.roots == (str(folder),)
 
 
+def test_a_folder_with_settings_is_its_own_root(folder: Path) -> None:
+    (folder / ".git").mkdir()
+    (folder / "prompts" / "promptls.toml").write_text("")
+    assert choose(["prompts"]).snapshot.roots == (str(folder / "prompts"),)
+
+
 def test_without_settings_the_root_is_the_repository(folder: Path) -> None:
     (folder / ".git").mkdir()
     snapshot, _ = choose_one("prompts/sections/tone.yml.j2")

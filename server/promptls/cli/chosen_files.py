@@ -10,7 +10,7 @@ from pathlib import Path
 from promptls.text.failure import FilePlace, WrongUse
 from promptls.text.nearest import nearest
 from promptls.workspace.disk import MAX_BYTES, prompt_paths
-from promptls.workspace.project_settings import find_project
+from promptls.workspace.project_settings import SETTINGS_FILE, find_project
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
 
@@ -70,10 +70,10 @@ def existing(word: str) -> Path:
 
 def _root(path: Path) -> Path:
     """The project around a path: the folder of its settings, or of its repository, or its own."""
-    project = find_project(path)
+    folder = path if path.is_dir() else path.parent
+    project = find_project(folder / SETTINGS_FILE)
     if project.path is not None:
         return project.root
-    folder = path if path.is_dir() else path.parent
     return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), folder)
 
 

@@ -26,7 +26,7 @@ from promptls.settings.project import Project
 from promptls.text.failure import WrongUse
 from promptls.tokens.encodings import ENCODING_NAMES, load
 from promptls.tokens.vocabularies import VocabularyError
-from promptls.workspace.project_settings import ProjectFile, find_project
+from promptls.workspace.project_settings import SETTINGS_FILE, ProjectFile, find_project
 
 State = Literal["fine", "absent", "broken"]
 
@@ -47,7 +47,7 @@ class Check:
 
 def diagnose(folder: Path, environment: Mapping[str, str] = os.environ) -> tuple[Check, ...]:
     """All checks, for prompts in `folder`; loads the vocabularies, which takes about half a second."""
-    project = find_project(folder)
+    project = find_project(folder / SETTINGS_FILE)
     return (
         *_promptls(),
         *_packages(),
