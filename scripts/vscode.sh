@@ -16,9 +16,10 @@ fi
 echo "There is no \`code\` here, so this uses code-server, VS Code in the browser."
 code_server="$(scripts/install-code-server.sh)"
 own=(--user-data-dir "$cache/vscode/user" --extensions-dir "$cache/vscode/extensions")
-mkdir -p "$cache/vscode/user/User"
-# The server of this checkout, so that the extension need not make an environment of its own.
-printf '{"promptls.server.path": "%s/.venv/bin/promptls"}\n' "$root" >"$cache/vscode/user/User/settings.json"
+mkdir -p "$cache/vscode/user/Machine"
+# The server of this checkout, so that the extension need not make an environment of its own. Where
+# the server lies is a setting of the machine, which VS Code keeps apart from the user's.
+printf '{"promptls.server.path": "%s/.venv/bin/promptls"}\n' "$root" >"$cache/vscode/user/Machine/settings.json"
 step "extension into code-server" "10 seconds" "$code_server" "${own[@]}" --install-extension "$extension" --force
 
 port="${PORT:-$(.venv/bin/python -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')}"

@@ -1,7 +1,14 @@
 /** The language client: what it tells the server about itself, and what it keeps to itself. */
 
 import * as vscode from "vscode";
-import { LanguageClient, type Middleware, RevealOutputChannelOn, type StaticFeature } from "vscode-languageclient/node";
+import {
+  CloseAction,
+  LanguageClient,
+  type Middleware,
+  RevealOutputChannelOn,
+  State,
+  type StaticFeature,
+} from "vscode-languageclient/node";
 
 import { DOCUMENTS } from "./documents";
 import type { ServerCommand } from "./server";
@@ -21,7 +28,7 @@ export function createClient(
   commands: readonly string[],
 ): LanguageClient {
   const executable = { command: server.command, args: server.args, options: { cwd } };
-  const client = new LanguageClient(
+  const client: LanguageClient = new LanguageClient(
     "promptls",
     "promptls",
     { run: executable, debug: executable },
@@ -32,8 +39,20 @@ export function createClient(
       traceOutputChannel: channels.trace,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       middleware: withoutOwnSettings,
+      errorHandler: {
+        error: (...given) => errorHandler.error(...given),
+        // A server that ended before it ever answered would end again; the session says so, once.
+        closed: () =>
+          hasRun ? errorHandler.closed() : { action: CloseAction.DoNotRestart, handled: true },
+      },
+      initializationFailedHandler: () => false,
     },
   );
+  const errorHandler = client.createDefaultErrorHandler();
+  let hasRun = false;
+  client.onDidChangeState(({ newState }) => {
+    hasRun ||= newState === State.Running;
+  });
   client.registerFeature(panels(commands));
   return client;
 }
