@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
+import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
@@ -54,7 +56,7 @@ class Metric:
             if inspect.iscoroutinefunction(self.function):
                 value = await self.function(**arguments)
             else:
-                value = await asyncio.to_thread(self.function, **arguments)
+                value = await _in_thread(self.function, arguments)
                 if inspect.isawaitable(value):
                     value = await value
         except Exception as error:  # noqa: BLE001 - as in `score`
@@ -79,6 +81,37 @@ def as_result(value: Any) -> MetricResult:
     if hasattr(value, "value") and hasattr(value, "reason"):
         return MetricResult(value.value, value.reason)
     return MetricResult(value)
+
+
+async def _in_thread(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    """What the function returns, from a thread that does not keep the program from ending.
+
+    The threads of asyncio's own pool are waited for at the end, for ever when a function never ends.
+    """
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[Any] = loop.create_future()
+
+    def settle(value: Any, error: BaseException | None) -> None:
+        if outcome.done():
+            return
+        if error is None:
+            outcome.set_result(value)
+        else:
+            outcome.set_exception(error)
+
+    def work() -> None:
+        value, error = None, None
+        try:
+            value = function(**arguments)
+        except BaseException as raised:  # noqa: BLE001 - it is raised where the score is awaited
+            passable = isinstance(raised, Exception) and not isinstance(raised, StopIteration)
+            error = raised if passable else RuntimeError(repr(raised))
+        # The loop is closed when nobody waits any more.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, value, error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return await outcome
 
 
 async def _awaited(value: Awaitable[Any]) -> Any:

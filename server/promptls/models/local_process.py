@@ -13,6 +13,7 @@ import os
 import queue
 import sys
 import threading
+from functools import lru_cache
 from typing import Any, TextIO
 
 # Tokens of context; SmolLM2 was trained with as many, and its cache then takes about 180 MB.
@@ -78,8 +79,8 @@ def _complete(server: Any, request: dict[str, Any]) -> Any:
     body: dict[str, Any] = {**request["parameters"], "messages": request["messages"]}
     if request["json_schema"] is not None:
         try:
-            body["grammar"] = _grammar(request["json_schema"])
-        except ValueError as error:
+            body["grammar"] = _grammar(server, json.dumps(request["json_schema"]))
+        except Exception as error:  # noqa: BLE001 - as below
             return {"error": {"message": f"the JSON Schema cannot be used: {error}", "type": "schema"}}
     try:
         return server.handle_chat_completions(body)
@@ -87,13 +88,21 @@ def _complete(server: Any, request: dict[str, Any]) -> Any:
         return {"error": {"message": str(error), "type": type(error).__name__}}
 
 
-def _grammar(schema: dict[str, Any]) -> str:
+@lru_cache(maxsize=64)
+def _grammar(server: Any, schema: str) -> str:
+    """The grammar of the answers that `schema` allows; raises when it is no schema that can be held."""
     import xllamacpp
 
+    # A grammar that cannot be used is passed over in silence; a response format that cannot, is an error.
+    form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": json.loads(schema)}}
+    question = {"messages": [{"role": "user", "content": "?"}], "max_tokens": 1, "response_format": form}
+    answer = server.handle_chat_completions(question)
+    if "error" in answer:
+        raise ValueError(answer["error"].get("message"))
     # Free white space lets a small model run away into blank lines. `x-guidance` is how the grammar's
-    # library (llguidance) is told; it is heard in a grammar, and not in a `response_format`.
+    # library (llguidance) is told; it is heard in a grammar, and not in a response format.
     layout = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
-    return str(xllamacpp.json_schema_to_grammar(json.dumps({"x-guidance": layout, **schema})))
+    return str(xllamacpp.json_schema_to_grammar(json.dumps({"x-guidance": layout, **json.loads(schema)})))
 
 
 def _answer(stream: TextIO, value: Any) -> None:

@@ -53,18 +53,16 @@ class OpenAiCompatible:
         self._base_url = base_url.rstrip("/")
         self._shown_url = without_secrets(self._base_url)
         self._key = key
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        try:
-            self._client = httpx.AsyncClient(
-                headers=headers,
-                timeout=httpx.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT, pool=None),
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
-            )
-        except (ValueError, UnicodeError):
-            # The text of the original error could quote the header, which holds the key.
+        if key and not (key.isascii() and key.isprintable()):
+            # Found here, because the text of the HTTP library's own error quotes the key.
             raise ModelError(
                 "the API key has characters that a key cannot have", "set the variable to the key alone"
-            ) from None
+            )
+        self._client = httpx.AsyncClient(
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            timeout=httpx.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT, pool=None),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
+        )
 
     async def complete(
         self,
@@ -209,7 +207,10 @@ class OpenAiCompatible:
 
 def without_secrets(url: str) -> str:
     """`url` without a user name, a password and a query, any of which may be a secret."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url.rpartition("@")[2].partition("?")[0]
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 

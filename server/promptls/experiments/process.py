@@ -1,0 +1,90 @@
+"""The process of a run: `python -m promptls.experiments.process`, started by the language server.
+
+One JSON request on the first line of standard input, as `RunRequest` has it; JSON events on
+standard output, one a line: those of `promptls.experiments.events`, and last, when there is no
+`Finished`, `{"event": "Failed", "message", "path", "line", "column", "remedy"}` or
+`{"event": "Cancelled"}`. A line `{"cancel": true}`, or the end of standard input, ends the run at
+once with its finished rows kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+from promptls.experiments.definition import adjusted, define_experiment
+from promptls.experiments.events import to_json
+from promptls.experiments.plan import plan_run
+from promptls.experiments.request import RunRequest
+from promptls.experiments.runner import run_plan
+from promptls.text.failure import Failure
+
+
+def main() -> int:
+    """Runs the one request; returns 0 when the run ended, 1 when it failed or was cancelled."""
+    events = _own_output()
+
+    def tell(value: Mapping[str, Any]) -> None:
+        events.write(json.dumps(value, default=str) + "\n")
+        events.flush()
+
+    try:
+        request = RunRequest(**json.loads(sys.stdin.readline()))
+        asyncio.run(_run(request, tell))
+    except asyncio.CancelledError:
+        tell({"event": "Cancelled"})
+    except Failure as failure:
+        path, line, column = failure.place or (None, None, None)
+        place = {"path": str(path) if path else None, "line": line, "column": column}
+        tell({"event": "Failed", "message": failure.message, "remedy": failure.remedy, **place})
+    else:
+        return 0
+    return 1
+
+
+async def _run(request: RunRequest, tell: Callable[[Mapping[str, Any]], None]) -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    loop = asyncio.get_running_loop()
+    threading.Thread(target=_await_cancel, args=(loop, task), daemon=True).start()
+    experiment = adjusted(
+        define_experiment(
+            Path(request.prompt), request.experiment, unsaved=request.unsaved, models=request.models
+        ),
+        concurrency=request.concurrency,
+        timeout=request.timeout,
+    )
+    # Metrics may read files beside them by a relative path, as they can when the file itself is run.
+    os.chdir(experiment.base)
+    plan = await plan_run(experiment, request.rows)
+    await run_plan(plan, lambda event: tell(to_json(event)))
+
+
+def _await_cancel(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> None:
+    for line in sys.stdin:
+        if '"cancel"' in line:
+            break
+    # The loop is closed when the run has ended by itself.
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(task.cancel)
+
+
+def _own_output() -> TextIO:
+    """A stream of its own for the events; what a metric or a library prints goes to the error stream."""
+    own = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
+    os.dup2(2, 1)
+    return own
+
+
+if __name__ == "__main__":
+    code = main()
+    # A metric's thread that never ends must not keep the process alive.
+    sys.stderr.flush()
+    os._exit(code)

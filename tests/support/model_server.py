@@ -1,0 +1,100 @@
+"""A real HTTP server that speaks the chat completions protocol, and misbehaves when told to."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class Reply:
+    """One answer: `content` becomes a chat completion, unless `raw` says what is sent instead."""
+
+    content: str = "fine"
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    raw: bytes | None = None
+    cut: bool = False
+    wait: threading.Event | None = None
+
+
+class ModelServer:
+    """Answers with `reply`, a function of the request's body, or with the replies that are queued first."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.requests: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.queue: list[Reply] = []
+        self.reply: Callable[[dict[str, Any]], Reply] = lambda _body: Reply()
+        self.most_at_once = 0
+        self._now = 0
+        self._lock = threading.Lock()
+
+    def answer(self, body: dict[str, Any], headers: dict[str, str]) -> Reply:
+        with self._lock:
+            self.requests.append(body)
+            self.headers.append(headers)
+            self._now += 1
+            self.most_at_once = max(self.most_at_once, self._now)
+            reply = self.queue.pop(0) if self.queue else self.reply(body)
+        if reply.wait is not None:
+            reply.wait.wait(20)
+        with self._lock:
+            self._now -= 1
+        return reply
+
+
+class _QuietServer(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_arguments: Any) -> None:
+        """A client that has gone away is what some tests are about."""
+
+
+@contextmanager
+def model_server() -> Iterator[ModelServer]:
+    """A running server; it ends with the block."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            reply = server.answer(body, dict(self.headers))
+            content = reply.raw if reply.raw is not None else completion(reply.content, body)
+            self.send_response(reply.status)
+            for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content) + (100 if reply.cut else 0)))
+            self.end_headers()
+            self.wfile.write(content)
+            if reply.cut:
+                self.close_connection = True
+
+        def log_message(self, *_arguments: Any) -> None:
+            pass
+
+    http = _QuietServer(("127.0.0.1", 0), Handler)
+    server = ModelServer(f"http://127.0.0.1:{http.server_port}/v1")
+    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        http.shutdown()
+        http.server_close()
+
+
+def completion(content: str, body: dict[str, Any]) -> bytes:
+    value = {
+        "model": body["model"],
+        "choices": [{"message": {"role": "assistant", "content": content}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 7, "completion_tokens": 3},
+    }
+    return json.dumps(value).encode()
