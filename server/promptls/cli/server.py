@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 SUMMARY = "the language server, for editors"
 
@@ -24,5 +25,11 @@ def execute(_arguments: argparse.Namespace) -> int:
     """Serves until the client leaves."""
     from promptls.protocol.server import run_stdio
 
+    if sys.stdin.isatty():
+        print(
+            "The language server waits for an editor to speak on standard input; Ctrl+C ends it.\n"
+            "`promptls --help` lists the commands for people.",
+            file=sys.stderr,
+        )
     run_stdio()
     return 0
