@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from promptls.cli.main import COMMANDS, main
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
+
+CHECKED_PROMPT = """\
+{#---
+input_keys: [text, tone]
+---#}
+- name: task
+  role: system
+  content: |
+    Answer the customer in a {{ ton }} tone.
+- name: ticket
+  rolle: user
+  content: |
+    {% if text %}
+    {{ escape_special_characters(text) }}
+"""
+
+
+def block(language: str) -> str:
+    found = re.search(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prompts").mkdir()
+    return tmp_path
+
+
+def test_the_findings_that_it_shows_are_what_the_command_prints(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "prompts" / "support.yml.j2").write_text(CHECKED_PROMPT)
+    main(["check"])
+    assert block("console") == f"$ promptls check\n{capsys.readouterr().out}"
+
+
+def test_the_prompt_that_it_shows_has_no_findings(folder: Path) -> None:
+    (folder / "prompts" / "shown.yml.j2").write_text(block("jinja"))
+    assert main(["check"]) == 0
+
+
+def test_it_names_every_command() -> None:
+    assert set(re.findall(r"^\| `promptls (\w+)", README, re.MULTILINE)) == set(COMMANDS)
+
+
+def test_its_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_tasks_that_it_names_are_tasks_of_the_makefile() -> None:
+    tasks = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert set(re.findall(r"(?:^|`)make ([a-z-]+)", README, re.MULTILINE)) <= set(tasks)
