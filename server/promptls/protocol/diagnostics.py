@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
+from promptls.features.run_findings import run_findings
 from promptls.meaning.kind import Kind
 from promptls.protocol.convert import SEVERITIES, range_json
 from promptls.rules.rule import Finding
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SOURCE: Final = "promptls"
-_SETTLED_SECONDS: Final = 0.2
 _MOST_DELAYS: Final = 200
 
 Json = dict[str, Any]
@@ -40,34 +40,29 @@ class Diagnostics:
         self._next_result = 1
         self._delays = 0
         self._is_scheduled = False
-        self._settling: asyncio.TimerHandle | None = None
-        self._changed: dict[str, None] = {}
 
     # -- what has happened ------------------------------------------------------------
 
     def file_changed(self, path: str) -> None:
-        """The file at `path` has another text: see to it, and to the files around it once it settles."""
+        """The file at `path` has another text."""
         if not self._session.flags.pulls_diagnostics:
             self._schedule(path)
-        self._changed[path] = None
-        if self._settling is not None:
-            self._settling.cancel()
-        loop = asyncio.get_running_loop()
-        self._settling = loop.call_later(_SETTLED_SECONDS, self._settled)
+
+    def look_again(self, paths: list[str]) -> None:
+        """The diagnostics of the files at `paths` may be others than they were."""
+        if not self._session.flags.pulls_diagnostics:
+            for path in paths:
+                self._schedule(path)
+        elif self._session.flags.refreshes_diagnostics and any(map(self._differs, paths)):
+            self._session.server.workspace_diagnostic_refresh(None)
 
     def everything_changed(self) -> None:
         """Settings, or files that are not open, have changed: see to every open file."""
-        if self._session.flags.pulls_diagnostics:
-            if self._session.flags.refreshes_diagnostics and self._any_differs():
-                self._session.server.workspace_diagnostic_refresh(None)
-            return
-        for path in self._session.snapshot.open_files:
-            self._schedule(path)
+        self.look_again(list(self._session.snapshot.open_files))
 
     def file_closed(self, path: str) -> None:
         """The client has closed the file: take its diagnostics away."""
         self._waiting.pop(path, None)
-        self._changed.pop(path, None)
         self._answered.pop(path, None)
         if self._published.pop(path, None):
             self._send(path, [], None)
@@ -76,7 +71,7 @@ class Diagnostics:
 
     def report(self, path: str, previous: str | None) -> Json:
         """The answer to a question for the file's diagnostics: all of them, or that they are as before."""
-        found = self._now(path)
+        found = self.now(path)
         known = self._answered.get(path)
         if known is None or known[1] != found:
             known = self._answered[path] = (self._next_result, found)
@@ -108,7 +103,7 @@ class Diagnostics:
             opened = self._session.snapshot.open_files.get(path)
             if opened is None:
                 continue
-            found = self._now(path)
+            found = self.now(path)
             if self._published.get(path, []) != found:
                 self._published[path] = found
                 self._send(path, found, opened.version)
@@ -119,43 +114,27 @@ class Diagnostics:
             params["version"] = version
         self._session.server.protocol.notify_json(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
 
-    # -- files around a changed one -------------------------------------------------------
-
-    def _settled(self) -> None:
-        """Look at the open files that a changed file takes part in, or that take part in it."""
-        self._settling = None
-        changed, self._changed = self._changed, {}
-        snapshot = self._session.snapshot
-        around = {
-            other
-            for other in snapshot.open_files
-            if other not in changed and any(_touch(snapshot, path, other) for path in changed)
-        }
-        if not self._session.flags.pulls_diagnostics:
-            for path in around:
-                self._schedule(path)
-        elif self._session.flags.refreshes_diagnostics and any(map(self._differs, around)):
-            self._session.server.workspace_diagnostic_refresh(None)
-
-    def _any_differs(self) -> bool:
-        return any(map(self._differs, self._session.snapshot.open_files))
-
     def _differs(self, path: str) -> bool:
         """Whether the client has other diagnostics of the file than are right."""
         known = self._answered.get(path)
-        return known is not None and known[1] != self._now(path)
+        return known is not None and known[1] != self.now(path)
 
     # -- making ---------------------------------------------------------------------------
 
-    def _now(self, path: str) -> list[Json]:
+    def findings(self, path: str) -> tuple[Finding, ...]:
+        """What is found in the file as it is now; nothing in files that are no prompts."""
+        if self._session.kind(path) is Kind.OTHER:
+            return ()
+        from promptls.rules.check import check
+
+        snapshot = self._session.snapshot
+        return (*check(snapshot, path), *run_findings(snapshot, path, self._session.runs.newest(path)))
+
+    def now(self, path: str) -> list[Json]:
         """The file's diagnostics; none where looking for them fails, which is logged."""
         try:
-            if self._session.kind(path) is Kind.OTHER:
-                return []
-            from promptls.rules.check import check
-
             snapshot = self._session.snapshot
-            return [self._json(snapshot, path, finding) for finding in check(snapshot, path)]
+            return [self._json(snapshot, path, finding) for finding in self.findings(path)]
         except Exception:
             log.exception("the diagnostics of %s cannot be made", path)
             return []
@@ -186,8 +165,3 @@ class Diagnostics:
                 if (other := snapshot.template(place.path)) is not None
             ]
         return made
-
-
-def _touch(snapshot: Snapshot, first: str, second: str) -> bool:
-    """Whether one of two files reaches the other by includes."""
-    return second in snapshot.included(first) or first in snapshot.included(second)

@@ -39,6 +39,20 @@ METHODS: Final = (
     Method(types.TEXT_DOCUMENT_DID_CHANGE, "documents:did_change", form="json"),
     Method(types.TEXT_DOCUMENT_DID_SAVE, "documents:did_save"),
     Method(types.TEXT_DOCUMENT_DID_CLOSE, "documents:did_close"),
+    Method(types.WORKSPACE_EXECUTE_COMMAND, "commands.execute:execute", form="typed, later"),
+    Method(types.TEXT_DOCUMENT_HOVER, "requests.hover:hover", form="typed, later"),
+    Method(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, "requests.document_symbol:document_symbol"),
+    Method(types.TEXT_DOCUMENT_DOCUMENT_LINK, "requests.document_link:document_link"),
+    Method(types.TEXT_DOCUMENT_DEFINITION, "requests.definition:definition"),
+    Method(types.TEXT_DOCUMENT_INLAY_HINT, "requests.inlay_hint:inlay_hint"),
+    Method(types.TEXT_DOCUMENT_CODE_LENS, "requests.code_lens:code_lens"),
+    Method(
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        "requests.code_action:code_action",
+        lambda: types.CodeActionOptions(
+            [types.CodeActionKind.QuickFix, "source.fixAll.promptls", "promptls.run"]
+        ),
+    ),
     Method(
         types.TEXT_DOCUMENT_DIAGNOSTIC,
         "requests.diagnostic:diagnostic",
@@ -46,3 +60,13 @@ METHODS: Final = (
         form="json",
     ),
 )
+
+COMMANDS: Final = {
+    "promptls.preview": "commands.preview:preview",
+    "promptls.runExperiment": "commands.run_experiment:run_experiment",
+    "promptls.showResults": "commands.show_results:show_results",
+    "promptls.tokens": "commands.tokens:tokens",
+    "promptls.check": "commands.check:check_files",
+    "promptls.debugInformation": "commands.debug_information:debug_information",
+}
+"""The commands of `workspace/executeCommand`, each with the function that it runs."""

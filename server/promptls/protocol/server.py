@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
+from pygls.exceptions import FeatureRequestError
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
@@ -47,8 +48,9 @@ class PromptServer(LanguageServer):
         return Session(self)
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
-        """Log what pygls would show to the user in a popup."""
-        log.error("%s: %s", source.__name__, error)
+        """Log what pygls would show to the user in a popup; the errors of requests are answers already."""
+        if source is not FeatureRequestError:
+            log.error("%s: %s", source.__name__, error)
 
 
 def create_server() -> PromptServer:

@@ -15,6 +15,9 @@ from promptls.protocol.client_flags import client_flags
 from promptls.protocol.configuration import report_problems
 from promptls.protocol.convert import is_file, path_of, unit_of, uri_of
 from promptls.protocol.diagnostics import Diagnostics
+from promptls.protocol.renderings import Renderings
+from promptls.protocol.runs import Runs
+from promptls.protocol.settling import Settling
 from promptls.workspace.disk import has_prompt_name
 from promptls.workspace.project_settings import PYPROJECT_FILE, SETTINGS_FILE
 from promptls.workspace.snapshot import Snapshot
@@ -34,6 +37,9 @@ class Session:
         params = server.protocol.initialize_params
         self.workspace: Final = Workspace(_folders(params))
         self.diagnostics: Final = Diagnostics(self)
+        self.runs: Final = Runs(self)
+        self.renderings: Final = Renderings(self)
+        self.settling: Final = Settling(self)
         self.flags: Final = client_flags(params.capabilities)
         self.unit: Final = unit_of(server.workspace.position_encoding)
         """What the columns of positions count."""
@@ -83,10 +89,13 @@ class Session:
     def file_changed(self, path: str) -> None:
         """The text of an open file is another one."""
         self.diagnostics.file_changed(path)
+        self.settling.changed(path)
 
     def file_closed(self, path: str) -> None:
         """The client has closed a file."""
         self.diagnostics.file_closed(path)
+        self.runs.file_closed(path)
+        self.renderings.file_closed(path)
         self.forget_uri(path)
 
     def files_changed(self, paths: list[str]) -> None:
@@ -108,10 +117,23 @@ class Session:
     def everything_changed(self) -> None:
         """Anything that is known of the open files may be out of date."""
         self.diagnostics.everything_changed()
+        self.settling.changed(*self.snapshot.open_files)
 
     def log(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
         """Put a message into the client's log."""
         self.server.window_log_message(types.LogMessageParams(kind, message))
+
+    # -- what is shown ----------------------------------------------------------------
+
+    def refresh_inlay_hints(self) -> None:
+        """Let the client ask for its inlay hints again, where it can be told to."""
+        if self.flags.refreshes_inlay_hints:
+            self.server.workspace_inlay_hint_refresh(None)
+
+    def refresh_code_lenses(self) -> None:
+        """Let the client ask for its code lenses again, where it can be told to."""
+        if self.flags.refreshes_code_lenses:
+            self.server.workspace_code_lens_refresh(None)
 
     # -- work -----------------------------------------------------------------------
 
@@ -130,9 +152,11 @@ class Session:
 
     async def close(self) -> None:
         """End all work that goes on."""
+        self.settling.close()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.renderings.close()
 
 
 def _folders(params: types.InitializeParams) -> list[Path]:

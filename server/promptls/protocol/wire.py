@@ -17,6 +17,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
+from promptls.protocol.method_table import COMMANDS
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
@@ -110,6 +112,7 @@ class PromptProtocol(LanguageServerProtocol):
         text_document = params.capabilities.text_document
         if text_document is None or text_document.diagnostic is None:
             capabilities.diagnostic_provider = None
-        if capabilities.execute_command_provider is not None:
-            capabilities.execute_command_provider.work_done_progress = True
+        capabilities.execute_command_provider = types.ExecuteCommandOptions(
+            list(COMMANDS), work_done_progress=True
+        )
         return result

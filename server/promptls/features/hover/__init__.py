@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 
 from promptls.features.experiment_runs import ExperimentRuns
 from promptls.features.file_rendering import FileRendering
@@ -22,7 +22,7 @@ def hover(
     path: str,
     offset: int,
     newest: FileRendering | None,
-    runs: Iterable[ExperimentRuns] = (),
+    runs: Callable[[], tuple[ExperimentRuns, ...]] = tuple,
 ) -> Hover | None:
     """What is known of what stands at `offset` in the file at `path`; None where there is nothing to say."""
     template = snapshot.template(path)
@@ -31,6 +31,6 @@ def hover(
     return (
         hover_include(snapshot, path, template, offset)
         or hover_variable(snapshot, path, template, offset, newest)
-        or hover_header(template, offset, newest, tuple(runs))
+        or hover_header(template, offset, newest, runs)
         or hover_part(snapshot, path, template, offset, newest)
     )

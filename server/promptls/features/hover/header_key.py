@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from promptls.features.code_lenses import scores_text
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def hover_header(
-    template: Template, offset: int, newest: FileRendering | None, runs: tuple[ExperimentRuns, ...]
+    template: Template,
+    offset: int,
+    newest: FileRendering | None,
+    runs: Callable[[], tuple[ExperimentRuns, ...]],
 ) -> Hover | None:
     """What is known of the key at `offset` of the file's declarations."""
     tree = template.declarations.tree
@@ -32,7 +36,7 @@ def hover_header(
             f"{rendered} with {code(newest.sample.name)} ({newest.sample.source}), {newest.job.encoding}"
         )
     if keys[0] == "experiments":
-        texts += [_table(each) for each in runs if len(keys) == 1 or keys[1] == each.name]
+        texts += [_table(each) for each in runs() if len(keys) == 1 or keys[1] == each.name]
     text = "\n\n".join(text for text in texts if text)
     return Hover(entry.key.span, text) if text else None
 

@@ -1,0 +1,77 @@
+"""Work-done progress: shown where the client can show it, and cancelled where it lets the user."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+from lsprotocol import types
+
+if TYPE_CHECKING:
+    from promptls.protocol.session import Session
+
+log = logging.getLogger(__name__)
+
+
+class Progress:
+    """One piece of work that the client shows; nothing is sent where it shows none."""
+
+    def __init__(self, session: Session, token: types.ProgressToken | None) -> None:
+        self._progress: Final = session.server.work_done_progress
+        self._token: Final = token
+        self.is_cancelled = False
+
+    def report(self, message: str, percentage: int) -> None:
+        """Show how far the work is: `percentage` of 100, and in words."""
+        if self._token is not None:
+            report = types.WorkDoneProgressReport(message=message, percentage=percentage)
+            self._progress.report(self._token, report)
+
+    def when_cancelled(self, cancel: Callable[[], object]) -> None:
+        """Call `cancel` when the user cancels the work."""
+        future = self._progress.tokens.get(self._token) if self._token is not None else None
+        if future is None:
+            return
+
+        def cancelled(done: object) -> None:
+            if getattr(done, "cancelled", bool)():
+                self.is_cancelled = True
+                cancel()
+
+        future.add_done_callback(cancelled)
+
+
+@asynccontextmanager
+async def progress(
+    session: Session, token: types.ProgressToken | None, title: str
+) -> AsyncIterator[Progress]:
+    """Progress under the client's token, or under one made for it; its end is told in every case."""
+    token = token if token is not None else await _created(session)
+    reporter = session.server.work_done_progress
+    if token is not None:
+        reporter.begin(token, types.WorkDoneProgressBegin(title, cancellable=True, percentage=0))
+    try:
+        yield Progress(session, token)
+    finally:
+        if token is not None:
+            reporter.end(token, types.WorkDoneProgressEnd())
+            reporter.tokens.pop(token, None)
+
+
+async def _created(session: Session) -> str | None:
+    """A new token that the client has agreed to, or None."""
+    if not session.flags.work_done_progress:
+        return None
+    token = str(uuid4())
+    try:
+        await session.server.work_done_progress.create_async(token)
+    except asyncio.CancelledError:
+        raise
+    except Exception:
+        log.exception("the client shows no progress")
+        return None
+    return token

@@ -1,0 +1,181 @@
+"""The newest rendering of each open prompt, made in the rendering process while nobody waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from promptls.features.file_rendering import FileRendering, template_texts
+from promptls.meaning.kind import Kind
+from promptls.rendering.limits import Limits
+from promptls.rendering.outcome import RenderFailure, Rendering
+from promptls.rendering.request import job_for
+from promptls.rendering.samples import Sample, row_sample, sample_named, samples_of
+from promptls.rendering.worker import CountingError, RenderWorker
+from promptls.text.failure import Failure
+from promptls.workspace.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from promptls.protocol.session import Session
+    from promptls.rendering.job import RenderJob
+
+log = logging.getLogger(__name__)
+
+CHANGED: Final = "promptls/changed"
+"""Tells a client with panels that the renderings of a file may differ."""
+_RENDERED_KINDS: Final = frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT})
+_FIRST_SECONDS: Final = 1.0
+"""How long a request waits for the very first rendering of a file."""
+
+
+class Renderings:
+    """One rendering at a time, of the newest text; what is shown of it is refreshed when it changes."""
+
+    def __init__(self, session: Session) -> None:
+        self._session: Final = session
+        self._newest: dict[str, FileRendering] = {}
+        self._chosen: dict[str, str | int] = {}
+        self._waiting: dict[str, None] = {}
+        self._work: asyncio.Task[None] | None = None
+        self._workers: dict[Limits, RenderWorker] = {}
+        self._made = asyncio.Condition()
+
+    def newest(self, path: str) -> FileRendering | None:
+        """The file's newest rendering, which may be of a former text; None before the first."""
+        return self._newest.get(path)
+
+    async def first(self, path: str) -> FileRendering | None:
+        """The file's newest rendering; the first one is waited for, but not for long."""
+        if path not in self._newest and path in self._session.snapshot.open_files:
+            try:
+                async with self._made:
+                    await asyncio.wait_for(self._made.wait_for(lambda: path in self._newest), _FIRST_SECONDS)
+            except asyncio.TimeoutError:
+                return None
+        return self._newest.get(path)
+
+    def look_again(self, paths: list[str]) -> None:
+        """The renderings of the files at `paths` may be others than they were: render them anew."""
+        for path in paths:
+            if self._session.kind(path) in _RENDERED_KINDS:
+                self._waiting[path] = None
+                if self._session.flags.panels:
+                    self._session.server.protocol.notify_json(CHANGED, {"uri": self._session.uri_of(path)})
+        if self._waiting and self._work is None:
+            self._work = self._session.start(self._render_waiting(), "the rendering of the open files")
+
+    def file_closed(self, path: str) -> None:
+        """Forget the file."""
+        self._waiting.pop(path, None)
+        self._newest.pop(path, None)
+        self._chosen.pop(path, None)
+
+    async def close(self) -> None:
+        """End the processes."""
+        for worker in self._workers.values():
+            await worker.close()
+
+    # -- samples ------------------------------------------------------------------------
+
+    def choose(self, path: str, chosen: str | int | None) -> None:
+        """Render with the sample of a name, or with a row of the data set, from 1; None: the default."""
+        known = self._chosen.get(path)
+        if chosen is None:
+            self._chosen.pop(path, None)
+        else:
+            self._chosen[path] = chosen
+        if known != chosen:
+            self.look_again([path])
+
+    def sample(self, snapshot: Snapshot, path: str) -> Sample:
+        """The data that the file is rendered with; raises Failure where it cannot be read."""
+        chosen = self._chosen.get(path)
+        try:
+            if isinstance(chosen, int):
+                return row_sample(snapshot, path, chosen)
+            if chosen is not None:
+                return sample_named(snapshot, path, chosen)
+        except Failure:
+            self._chosen.pop(path, None)
+        return samples_of(snapshot, path)[0]
+
+    # -- rendering ------------------------------------------------------------------------
+
+    async def render(self, snapshot: Snapshot, job: RenderJob) -> Rendering | RenderFailure:
+        """The outcome of a job, within the limits that the settings of its file set."""
+        return await self._worker(snapshot, job.path).render(job)
+
+    def _worker(self, snapshot: Snapshot, path: str) -> RenderWorker:
+        settings = snapshot.project(path).settings.rendering
+        limits = Limits(seconds=settings.timeout, memory_bytes=settings.memory << 20)
+        return self._workers.setdefault(limits, RenderWorker(limits))
+
+    async def _render_waiting(self) -> None:
+        shown_changed = False
+        try:
+            while self._waiting:
+                path = next(iter(self._waiting))
+                del self._waiting[path]
+                try:
+                    shown_changed |= await self._render_one(path)
+                except Exception:
+                    log.exception("%s cannot be rendered", path)
+        finally:
+            self._work = None
+        if shown_changed:
+            self._session.refresh_inlay_hints()
+
+    async def _render_one(self, path: str) -> bool:
+        """Render the file as it is now; whether that looks different from before."""
+        snapshot = self._session.snapshot
+        template = snapshot.template(path)
+        if template is None:
+            return False
+        before = self._newest.get(path)
+        try:
+            sample = self.sample(snapshot, path)
+        except Failure as failure:
+            sample = Sample("none", "the samples cannot be read", {})
+            job = job_for(snapshot, path, {})
+            outcome: Rendering | RenderFailure = RenderFailure("data", failure.message, path)
+        else:
+            job = job_for(snapshot, path, sample.data, with_stand_ins=True)
+            outcome = await self.render(snapshot, job)
+        texts = dict.fromkeys(template_texts(template))
+        known = before.template_tokens if before and before.job.encoding == job.encoding else {}
+        unknown = [text for text in texts if text not in known]
+        counted: dict[str, int] = {text: known[text] for text in texts if text in known}
+        try:
+            counts = await self._worker(snapshot, path).count(unknown, job.encoding)
+            counted.update(zip(unknown, counts, strict=True))
+        except CountingError as error:
+            log.warning("%s: %s", path, error)
+        if path not in self._session.snapshot.open_files:
+            return False
+        made = FileRendering(job, sample, outcome, counted)
+        self._newest[path] = made
+        async with self._made:
+            self._made.notify_all()
+        return before is None or _shown(before) != _shown(made)
+
+
+def with_consent(snapshot: Snapshot, trusted: bool | None) -> Snapshot:
+    """The snapshot for what the user has asked for in person.
+
+    A client without the notion of trust consents by that; one that does not trust the workspace
+    does not.
+    """
+    return snapshot if trusted is not None else replace(snapshot, trusted=True)
+
+
+def _shown(made: FileRendering) -> object:
+    """What hints and lenses say of a rendering."""
+    if isinstance(made.outcome, RenderFailure):
+        return (made.outcome.message, tuple(made.template_tokens.items()))
+    return (
+        made.sample.name,
+        made.token_limit,
+        tuple((part.name, part.tokens, part.kept) for part in made.outcome.parts),
+    )

@@ -1,0 +1,58 @@
+"""What is looked at once the typing pauses: the files around a changed one, renderings, results of runs."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from promptls.workspace.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from promptls.protocol.session import Session
+
+PAUSE_SECONDS: Final = 0.2
+
+
+class Settling:
+    """Collects changed files, and looks at them and at those around them after a pause."""
+
+    def __init__(self, session: Session) -> None:
+        self._session: Final = session
+        self._changed: dict[str, None] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def changed(self, *paths: str) -> None:
+        """Look at the files after a pause, which begins anew with each change."""
+        self._changed.update(dict.fromkeys(paths))
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(PAUSE_SECONDS, self._settled)
+
+    def close(self) -> None:
+        """Look at nothing any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _settled(self) -> None:
+        self._timer = None
+        changed, self._changed = self._changed, {}
+        session = self._session
+        snapshot = session.snapshot
+        around = [
+            path
+            for path in snapshot.open_files
+            if path not in changed and any(_touch(snapshot, path, other) for other in changed)
+        ]
+        session.diagnostics.look_again(around)
+        affected = [
+            path
+            for path in snapshot.open_files
+            if path in changed or not changed.keys().isdisjoint(snapshot.included(path))
+        ]
+        session.runs.look_again(affected)
+        session.renderings.look_again(affected)
+
+
+def _touch(snapshot: Snapshot, first: str, second: str) -> bool:
+    """Whether one of two files reaches the other by includes."""
+    return second in snapshot.included(first) or first in snapshot.included(second)

@@ -1,0 +1,38 @@
+"""Texts for clients without panels: written as Markdown into the user's cache, and opened."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from promptls.protocol.convert import uri_of
+
+if TYPE_CHECKING:
+    from promptls.protocol.session import Session
+
+log = logging.getLogger(__name__)
+
+
+async def show_text(session: Session, path: str, what: str, markdown: str) -> str:
+    """The path of a Markdown file that holds the text and is open in the client, where it opens files.
+
+    `path` is the prompt that the text is about, and `what` the kind of text; the same two give the
+    same file.
+    """
+    from platformdirs import user_cache_path
+
+    digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    folder = user_cache_path("promptls") / "shown" / digest
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{Path(path).name}.{what}.md"
+    file.write_text(markdown, encoding="utf-8", errors="replace")
+    if session.flags.shows_documents:
+        try:
+            await session.server.window_show_document_async(types.ShowDocumentParams(uri_of(str(file))))
+        except Exception:
+            log.exception("the client did not open %s", file)
+    return str(file)
