@@ -12,8 +12,9 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from promptls.experiments.row_result import RowResult
 from promptls.text.failure import Failure, FilePlace
@@ -34,7 +35,7 @@ class _Written:
 class Journal:
     """An open journal under a name that no other run has; every method leaves what was written readable."""
 
-    def __init__(self, path: Path, stream: BinaryIO) -> None:
+    def __init__(self, path: Path, stream: FileIO) -> None:
         self.path = path
         self._stream = stream
         self._end = 0
@@ -82,8 +83,10 @@ class Journal:
     def _append(self, value: Mapping[str, Any]) -> None:
         line = json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass") + b"\n"
         try:
-            self._stream.write(line)
-            self._stream.flush()
+            # A disk that is nearly full takes the beginning of a line, and refuses only the next write.
+            written = 0
+            while written < len(line):
+                written += self._stream.write(line[written:])
         except OSError as error:
             # Half a line would be taken for the beginning of the next one.
             with contextlib.suppress(OSError):

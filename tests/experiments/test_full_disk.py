@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from promptls.experiments.journal import read_journal
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX's")
+
+LIMITED = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
+from promptls.cli.main import main
+sys.exit(main(["run", sys.argv[1]]))
+"""
+
+
+def run_with_limit(prompt: Path, limit: int) -> subprocess.CompletedProcess[str]:
+    """A real run in which no file can grow beyond `limit` bytes, as on a disk without space."""
+    command = [sys.executable, "-c", LIMITED.format(limit=limit), str(prompt)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_disk_that_fills_up_during_the_run_keeps_the_finished_rows(folder):
+    folder.write(rows=40)
+    done = run_with_limit(folder.prompt, 6000)
+    assert done.returncode == 1, done.stderr
+    assert "the results cannot be written: file too large" in done.stderr
+    assert "free some space" in done.stderr
+    (journal,) = folder.results.iterdir()
+    assert journal.name in done.stderr
+    lines = journal.read_bytes().splitlines()
+    assert all(json.loads(line) for line in lines)
+    kept = list(read_journal(journal))
+    assert f"the {len(kept)} finished rows" in done.stderr
+    assert len(kept) == len(lines) - 1 > 0
+
+
+def test_a_disk_without_any_space_is_said_before_a_model_is_asked(folder, server):
+    folder.serve(server).write(model="office")
+    done = run_with_limit(folder.prompt, 0)
+    assert done.returncode == 1
+    assert "the results cannot be written" in done.stderr
+    assert server.requests == []
+
+
+def test_a_folder_that_cannot_be_made_is_named(folder):
+    folder.results.write_text("a file stands here", encoding="utf-8")
+    done = run_with_limit(folder.prompt, resource.RLIM_INFINITY)
+    assert done.returncode == 1
+    assert "the results cannot be written" in done.stderr
+    assert str(folder.results) in done.stderr
+
+
+def test_a_killed_run_leaves_its_finished_rows_readable(folder, server):
+    import threading
+
+    from support.model_server import Reply
+
+    held = threading.Event()
+    server.reply = lambda body: (
+        Reply(wait=held) if body["messages"][-1]["content"] > "text 3" else Reply("ok")
+    )
+    folder.serve(server).write(model="office", rows=9)
+    command = [sys.executable, "-m", "promptls", "run", str(folder.prompt)]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        journal = _journal_with(folder.results, 3)
+        running.send_signal(signal.SIGKILL)
+    finally:
+        running.kill()
+        running.communicate(timeout=10)
+        held.set()
+    assert sorted(result.id for result in read_journal(journal)) == ["r1", "r2", "r3"]
+
+
+def test_an_interrupted_run_says_where_its_finished_rows_are(folder, server):
+    import threading
+
+    from support.model_server import Reply
+
+    held = threading.Event()
+    server.reply = lambda body: (
+        Reply(wait=held) if body["messages"][-1]["content"] > "text 3" else Reply("ok")
+    )
+    folder.serve(server).write(model="office", rows=9)
+    command = [sys.executable, "-m", "promptls", "run", str(folder.prompt)]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        journal = _journal_with(folder.results, 3)
+        running.send_signal(signal.SIGINT)
+        _, told = running.communicate(timeout=10)
+    finally:
+        running.kill()
+        held.set()
+    assert running.returncode == 130
+    assert "stopped after 3 of 9 rows" in told
+    assert journal.name in told
+    assert "Traceback" not in told
+
+
+def _journal_with(results: Path, count: int) -> Path:
+    import time
+
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        for path in results.glob("*.partial.jsonl"):
+            if len(list(read_journal(path))) >= count:
+                return path
+        time.sleep(0.02)
+    raise AssertionError("the rows were not finished in time")

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from promptls.experiments.find_run import find_run
+from promptls.experiments.history import last_run, row_results, runs_of
+from promptls.text.failure import WrongUse
+
+
+async def test_a_prompt_without_runs_has_no_last_run(folder):
+    assert last_run(folder.prompt) is None
+
+
+async def test_the_last_run_has_its_scores_in_words_and_the_run_before(folder):
+    first = await folder.run()
+    second = await folder.run(rows=2)
+    run = last_run(folder.prompt)
+    assert (run.manifest, run.previous.manifest) == (Path(second.manifest_path), Path(first.manifest_path))
+    assert [(metric.name, metric.text, metric.value) for metric in run.metrics] == [
+        ("right", "50 %", 0.5),
+        ("length", "6", 6.0),
+    ]
+    assert (run.rows, run.previous.rows, run.models) == (2, 4, ("echo",))
+
+
+async def test_a_run_is_stale_when_the_prompt_has_changed(folder):
+    await folder.run()
+    assert not last_run(folder.prompt).stale
+    text = folder.prompt.read_text(encoding="utf-8")
+    assert last_run(folder.prompt, unsaved={str(folder.prompt): text + "\n"}).stale
+    folder.prompt.write_text(text + "# more\n", encoding="utf-8")
+    assert last_run(folder.prompt).stale
+
+
+async def test_other_line_ends_do_not_make_a_run_stale(folder):
+    await folder.run()
+    text = folder.prompt.read_text(encoding="utf-8")
+    folder.prompt.write_bytes(text.replace("\n", "\r\n").encode())
+    assert not last_run(folder.prompt).stale
+
+
+async def test_a_run_is_stale_when_an_included_file_has_changed_or_is_gone(folder):
+    part = folder.path / "part.yml.j2"
+    part.write_text("- name: p\n  content: c\n", encoding="utf-8")
+    with folder.prompt.open("a", encoding="utf-8") as stream:
+        stream.write('{% include "part.yml.j2" %}\n')
+    await folder.run()
+    assert not last_run(folder.prompt).stale
+    part.write_text("- name: p\n  content: d\n", encoding="utf-8")
+    assert last_run(folder.prompt).stale
+    part.unlink()
+    assert last_run(folder.prompt).stale
+
+
+async def test_runs_of_other_prompts_and_broken_manifests_are_passed_over(folder):
+    finished = await folder.run()
+    name = Path(finished.manifest_path).name
+    broken = folder.results / f"2099{name[4:]}"
+    broken.write_text("{", encoding="utf-8")
+    other = {**finished.manifest, "prompt": "../elsewhere/ask.yml.j2"}
+    (folder.results / f"2098{name[4:]}").write_text(json.dumps(other), encoding="utf-8")
+    assert [run.name for run in runs_of(folder.prompt)] == [finished.manifest["run"]]
+
+
+async def test_a_moved_project_keeps_its_history(folder, tmp_path_factory):
+    await folder.run()
+    moved = tmp_path_factory.mktemp("moved") / "here"
+    folder.path.rename(moved)
+    run = last_run(moved / "ask.yml.j2")
+    assert not run.stale
+    assert len(list(row_results(run))) == 4
+
+
+async def test_a_run_is_found_by_path_name_or_prompt(folder, monkeypatch):
+    finished = await folder.run()
+    monkeypatch.chdir(folder.path)
+    words = [finished.results, finished.manifest_path, finished.manifest["run"], "ask.yml.j2"]
+    assert {find_run(word).name for word in words} == {finished.manifest["run"]}
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("experiments/nothing.csv", "no such run"),
+        ("nothing", "no run or prompt file `nothing`"),
+        ("rows.csv", "no manifest beside it"),
+        ("a.partial.jsonl", "did not end"),
+        ("ask.yml.j2", "the prompt has no run"),
+    ],
+)
+def test_a_run_that_is_not_there_says_what_to_do(folder, monkeypatch, word, message):
+    monkeypatch.chdir(folder.path)
+    with pytest.raises(WrongUse, match=message) as failure:
+        find_run(word)
+    assert failure.value.remedy

@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+import asyncio
+import csv
+import json
+import threading
+from pathlib import Path
+
+import pytest
+from support.model_server import Reply
+
+from promptls.experiments.events import Finished, RowFinished, Started, Stopped, from_json, to_json
+from promptls.experiments.journal import create_journal, read_journal
+from promptls.experiments.plan import plan_run
+from promptls.experiments.runner import run_plan
+from promptls.text.failure import Failure
+
+KEY = "planted-0123456789abcdef"
+
+
+def table(finished: Finished) -> list[dict[str, str]]:
+    with Path(finished.results).open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def last_text(body) -> str:
+    return body["messages"][-1]["content"]
+
+
+async def test_the_table_has_a_line_for_each_row_with_response_scores_and_reasons(folder):
+    rows = table(await folder.run())
+    assert [row["id"] for row in rows] == ["r1", "r2", "r3", "r4"]
+    assert rows[1] | {"seconds": "", "rendered_hash": ""} == {
+        "id": "r2",
+        "text": "text 2",
+        "answer": "text other",
+        "response": "text 2",
+        "right": "no",
+        "right_reason": "expected text other",
+        "length": "6",
+        "length_reason": "",
+        "error": "",
+        "input_tokens": "0",
+        "output_tokens": "0",
+        "seconds": "",
+        "cost": "",
+        "finish_reason": "stop",
+        "model": "echo",
+        "repeat": "1",
+        "row_number": "2",
+        "rendered_hash": "",
+        "experiment_name": "main",
+    }
+
+
+async def test_the_manifest_says_what_was_run_and_what_it_came_to(folder):
+    finished = await folder.run()
+    manifest = json.loads(Path(finished.manifest_path).read_text(encoding="utf-8"))
+    assert manifest == finished.manifest
+    assert manifest["prompt"] == "../ask.yml.j2"
+    assert manifest["totals"] == {
+        "results": 4,
+        "failed": 0,
+        "input_tokens": 0,
+        "output_tokens": 0,
+        "cost": None,
+    }
+    scores = {metric["name"]: (metric["value"], metric["scored"]) for metric in manifest["metrics"]}
+    assert scores == {"right": (0.5, 4), "length": (6.0, 4)}
+    assert Path(finished.results).name == f"{manifest['run']}.csv"
+    assert manifest["run"].endswith("-ask")
+
+
+async def test_nothing_but_table_and_manifest_is_left(folder):
+    finished = await folder.run()
+    left = sorted(path.name for path in folder.results.iterdir())
+    assert left == [Path(finished.results).name, Path(finished.manifest_path).name]
+
+
+async def test_rows_stand_in_the_order_of_the_data_set_whoever_answers_first(folder, server):
+    slow = threading.Event()
+
+    def reply(body):
+        if last_text(body) == "text 1":
+            return Reply("late", wait=slow)
+        if last_text(body) == "text 6":
+            slow.set()
+        return Reply(last_text(body))
+
+    server.reply = reply
+    folder.serve(server).write(model="office", rows=6)
+    rows = table(await folder.run())
+    assert [row["id"] for row in rows] == ["r1", "r2", "r3", "r4", "r5", "r6"]
+    assert rows[0]["response"] == "late"
+
+
+async def test_no_more_rows_are_asked_at_once_than_allowed(folder, server):
+    full = threading.Event()
+
+    def reply(_body):
+        if server.most_at_once >= 3:
+            full.set()
+        return Reply(wait=full)
+
+    server.reply = reply
+    folder.serve(server).write(model="office", rows=12, settings="concurrency: 3")
+    await folder.run()
+    assert server.most_at_once == 3
+
+
+async def test_a_failing_row_is_a_row_with_an_error(folder, server):
+    server.reply = lambda body: (
+        Reply(status=400, raw=b'{"error": {"message": "no such luck"}}')
+        if last_text(body) == "text 2"
+        else Reply("text 1")
+    )
+    folder.serve(server).write(model="office")
+    finished = await folder.run()
+    rows = table(finished)
+    assert [bool(row["error"]) for row in rows] == [False, True, False, False]
+    assert "no such luck" in rows[1]["error"]
+    assert rows[1]["right"] == ""
+    right = finished.manifest["metrics"][0]
+    assert (right["scored"], right["unscored"], right["value"]) == (3, 1, 1 / 3)
+
+
+async def test_a_row_that_does_not_render_is_a_row_with_an_error(folder):
+    text = folder.prompt.read_text(encoding="utf-8")
+    broken = text.replace("{{ escape_special_characters(text) }}", "{{ 1 // (text[-1] | int - 2) }}")
+    folder.prompt.write_text(broken, encoding="utf-8")
+    rows = table(await folder.run())
+    assert ["does not render" in row["error"] for row in rows] == [False, True, False, False]
+
+
+async def test_a_metric_that_raises_leaves_no_score_and_says_why(folder):
+    folder.write(metrics="metrics.py:broken, metrics.py:length")
+    rows = table(await folder.run())
+    assert (rows[0]["broken"], rows[0]["error"], rows[0]["length"]) == ("", "", "6")
+    assert "ValueError: cannot score text 1" in rows[0]["broken_reason"]
+
+
+async def test_an_answer_that_takes_too_long_is_an_error_of_its_row(folder, server):
+    never = threading.Event()
+    server.reply = lambda body: Reply(wait=never) if last_text(body) == "text 3" else Reply("ok")
+    folder.serve(server).write(model="office", settings="timeout: 0.3")
+    rows = table(await folder.run())
+    never.set()
+    assert ["did not answer within 0.3 seconds" in row["error"] for row in rows] == [False, False, True, False]
+
+
+async def test_progress_counts_every_row_and_goes_through_json_unchanged(folder):
+    events = []
+    await folder.run(events.append)
+    assert isinstance(events[0], Started)
+    assert events[0].total == 4
+    assert [event.done for event in events if isinstance(event, RowFinished)] == [1, 2, 3, 4]
+    assert events[-2].left == 0
+    assert isinstance(events[-1], Finished)
+    assert [from_json(json.loads(json.dumps(to_json(event)))) for event in events] == events
+
+
+async def test_predicted_keys_of_a_schema_are_columns(folder):
+    folder.write(settings="json_schema: {type: object, properties: {labels: {type: array}, note: {}}}")
+    text = folder.prompt.read_text(encoding="utf-8")
+    answer = '{"labels": ["A", "B"], "note": {"x": 1}}'
+    folder.prompt.write_text(
+        text.replace("{{ escape_special_characters(text) }}", answer), encoding="utf-8"
+    )
+    (row, *_) = table(await folder.run())
+    assert (row["predicted_labels"], row["predicted_note"]) == ("A;B", '{"x": 1}')
+
+
+async def test_a_column_that_is_named_like_a_result_is_renamed(folder):
+    (folder.path / "rows.csv").write_text("text,answer,model,error\na,a,car,none\n", encoding="utf-8")
+    (row,) = table(await folder.run())
+    assert (row["row_model"], row["row_error"], row["model"], row["error"], row["id"]) == (
+        "car",
+        "none",
+        "echo",
+        "",
+        "1",
+    )
+
+
+async def test_several_models_and_repeats_stand_in_one_table(folder, server):
+    folder.serve(server).write(model="echo, office", rows=2, settings="repeats: 2", metrics="metrics.py:length")
+    server.reply = lambda _body: Reply("four")
+    finished = await folder.run()
+    assert [(row["id"], row["model"], row["repeat"]) for row in table(finished)] == [
+        (row, model, repeat) for row in ("r1", "r2") for model in ("echo", "office") for repeat in "12"
+    ]
+    by_model = finished.manifest["by_model"]
+    assert {name: total["metrics"][0]["value"] for name, total in by_model.items()} == {"echo": 6, "office": 4}
+
+
+async def test_a_cancelled_run_keeps_its_finished_rows(folder, server):
+    held = threading.Event()
+    server.reply = lambda body: Reply(wait=held) if last_text(body) > "text 3" else Reply("ok")
+    folder.serve(server).write(model="office", rows=9)
+    events = []
+    three_done = asyncio.Event()
+
+    def tell(event):
+        events.append(event)
+        if isinstance(event, RowFinished) and event.done == 3:
+            three_done.set()
+
+    running = asyncio.create_task(folder.run(tell))
+    await asyncio.wait_for(three_done.wait(), 10)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(running, 2)
+    held.set()
+    assert isinstance(events[-1], Stopped)
+    assert (events[-1].done, events[-1].total) == (3, 9)
+    kept = read_journal(Path(events[-1].journal))
+    assert sorted((result.id, result.response) for result in kept) == [("r1", "ok"), ("r2", "ok"), ("r3", "ok")]
+
+
+async def test_a_server_that_is_down_ends_the_run_early_with_what_to_do(folder):
+    settings = '[models.office]\nprovider = "openai"\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n'
+    (folder.path / "promptls.toml").write_text(settings, encoding="utf-8")
+    folder.write(model="office", rows=50)
+    with pytest.raises(Failure, match=r"answered none of the first 5 rows: nothing answers at") as failure:
+        await folder.run()
+    assert "start the server" in failure.value.remedy
+    assert len(list(read_journal(Path(failure.value.place.path)))) >= 5
+
+
+async def test_two_runs_that_begin_in_one_second_have_different_names(folder):
+    from datetime import datetime, timezone
+
+    now = datetime(2026, 11, 21, 10, tzinfo=timezone.utc)
+    plan = await plan_run(folder.experiment())
+    runs = await asyncio.gather(*(run_plan(plan, lambda _event: None, now=now) for _ in range(4)))
+    assert len({run.results for run in runs}) == 4
+    assert all(len(table(run)) == 4 for run in runs)
+
+
+def test_a_name_of_a_finished_run_is_not_taken_again(tmp_path):
+    from datetime import datetime, timezone
+
+    now = datetime(2026, 11, 21, 10, tzinfo=timezone.utc)
+    (tmp_path / "20261121-100000-a.csv").touch()
+    assert create_journal(tmp_path, "a", now).name == "20261121-100000-a-2"
+
+
+async def test_the_key_is_in_no_file(folder, server, monkeypatch):
+    monkeypatch.setenv("PLANTED", KEY)
+    server.reply = lambda body: (
+        Reply(status=401, raw=f'{{"error": {{"message": "wrong key {KEY}"}}}}'.encode())
+        if last_text(body) == "text 2"
+        else Reply(f"the key is {KEY}")
+    )
+    folder.serve(server, api_key_env="PLANTED").write(model="office")
+    finished = await folder.run()
+    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+    for path in folder.results.iterdir():
+        assert KEY not in path.read_text(encoding="utf-8")
+    assert KEY not in repr(finished)
+
+
+async def test_git_commit_and_changes_are_recorded(folder):
+    import subprocess
+
+    def git(*words: str) -> str:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+        done = subprocess.run(
+            ["git", *identity, *words], cwd=folder.path, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "x")
+    clean = await folder.run()
+    assert clean.manifest["git"] == {"commit": git("rev-parse", "HEAD"), "dirty": False}
+    folder.write(rows=3)
+    assert (await folder.run()).manifest["git"]["dirty"] is True

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import random
+import sys
+
+import pytest
+
+from promptls.experiments.statistics import paired_difference
+from promptls.text.failure import Failure
+
+
+def series(both: int, lost: int, won: int, neither: int) -> tuple[list[float], list[float]]:
+    """Two series of 0 and 1 with so many pairs of each kind."""
+    pairs = [(1.0, 1.0)] * both + [(1.0, 0.0)] * lost + [(0.0, 1.0)] * won + [(0.0, 0.0)] * neither
+    return [before for before, _ in pairs], [after for _, after in pairs]
+
+
+@pytest.mark.parametrize(
+    ("lost", "won", "p_value"),
+    # Twice the binomial tail: sum of C(n, k) / 2**n for k up to the smaller of the two.
+    [(0, 5, 2 / 32), (1, 9, 22 / 1024), (4, 4, 1.0), (0, 0, 1.0), (2, 12, 2 * 106 / 16384)],
+)
+def test_mcnemar_counts_only_the_rows_that_changed(lost, won, p_value):
+    found = paired_difference(*series(20, lost, won, 30), two_valued=True)
+    assert found.p_value == pytest.approx(p_value)
+
+
+def test_the_difference_and_its_interval_are_those_of_the_pairs():
+    found = paired_difference(*series(20, 5, 25, 50), two_valued=True)
+    assert (found.pairs, found.before, found.after) == (100, 0.25, 0.45)
+    assert found.difference == pytest.approx(0.2)
+    # The normal interval of the mean of these differences: 0.2 ± 1.96 * 0.51 / 10.
+    assert found.low == pytest.approx(0.1, abs=0.015)
+    assert found.high == pytest.approx(0.3, abs=0.015)
+
+
+def test_a_permutation_of_few_pairs_is_exact():
+    found = paired_difference([0.0, 0.0, 0.0], [1.0, 2.0, 3.0], two_valued=False)
+    # Of the 8 ways to turn the pairs, two are as far from 0.
+    assert found.p_value == pytest.approx(2 / 8)
+
+
+def test_the_permutation_test_agrees_with_the_t_test_on_normal_data():
+    from scipy import stats
+
+    chance = random.Random(3)
+    before = [chance.gauss(0, 1) for _ in range(60)]
+    after = [value + chance.gauss(0.25, 1) for value in before]
+    found = paired_difference(before, after, two_valued=False)
+    assert found.p_value == pytest.approx(stats.ttest_rel(after, before).pvalue, abs=0.02)
+
+
+def test_the_same_runs_give_the_same_numbers():
+    pair = series(10, 3, 8, 9)
+    assert paired_difference(*pair, two_valued=True) == paired_difference(*pair, two_valued=True)
+
+
+def test_equal_series_are_not_different():
+    found = paired_difference([0.2, 0.4], [0.2, 0.4], two_valued=False)
+    assert (found.difference, found.low, found.high, found.p_value, found.needed) == (0, 0, 0, 1.0, None)
+
+
+def test_the_rows_needed_would_really_show_the_difference_four_times_of_five():
+    found = paired_difference(*series(40, 5, 11, 44), two_valued=True)
+    assert not found.is_clear
+    chance = random.Random(1)
+    clear = 0
+    for _ in range(200):
+        rows = chance.choices([-1, 1, 0], [5, 11, 84], k=found.needed)
+        lost, won = rows.count(-1), rows.count(1)
+        from scipy import stats
+
+        clear += bool(stats.binomtest(won, won + lost).pvalue < 0.05)
+    assert 0.68 < clear / 200 < 0.9
+
+
+def test_many_rows_take_neither_long_nor_much_memory():
+    chance = random.Random(2)
+    before = [chance.random() for _ in range(20_000)]
+    after = [value + chance.gauss(0.01, 0.1) for value in before]
+    assert paired_difference(before, after, two_valued=False).is_clear
+
+
+@pytest.mark.parametrize(("before", "after"), [([], []), ([1.0], [1.0, 2.0])])
+def test_series_that_are_no_pairs_are_refused(before, after):
+    with pytest.raises(ValueError, match="same length"):
+        paired_difference(before, after, two_valued=False)
+
+
+def test_a_missing_scipy_says_the_command(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    with pytest.raises(Failure, match="`scipy`") as failure:
+        paired_difference([1.0], [2.0], two_valued=False)
+    assert "promptls[metrics]" in failure.value.remedy
