@@ -14,6 +14,9 @@ from lsprotocol import types
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
 
+_CREATED_SECONDS: Final = 5.0
+"""How long a client may take to agree to a token; without it the work goes on unseen."""
+
 log = logging.getLogger(__name__)
 
 
@@ -68,9 +71,8 @@ async def _created(session: Session) -> str | None:
         return None
     token = str(uuid4())
     try:
-        await session.server.work_done_progress.create_async(token)
-    except asyncio.CancelledError:
-        raise
+        created = session.server.work_done_progress.create_async(token)
+        await asyncio.wait_for(created, _CREATED_SECONDS)
     except Exception:
         log.exception("the client shows no progress")
         return None

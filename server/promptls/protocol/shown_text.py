@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +13,8 @@ from promptls.protocol.convert import uri_of
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
 
-log = logging.getLogger(__name__)
 
-
-async def show_text(session: Session, path: str, what: str, markdown: str) -> str:
+def show_text(session: Session, path: str, what: str, markdown: str) -> str:
     """The path of a Markdown file that holds the text and is open in the client, where it opens files.
 
     `path` is the prompt that the text is about, and `what` the kind of text; the same two give the
@@ -31,8 +28,10 @@ async def show_text(session: Session, path: str, what: str, markdown: str) -> st
     file = folder / f"{Path(path).name}.{what}.md"
     file.write_text(markdown, encoding="utf-8", errors="replace")
     if session.flags.shows_documents:
-        try:
-            await session.server.window_show_document_async(types.ShowDocumentParams(uri_of(str(file))))
-        except Exception:
-            log.exception("the client did not open %s", file)
+        # Not waited for: some clients open nothing before they have the command's result.
+        session.start(_open(session, uri_of(str(file))), "the opening of a text")
     return str(file)
+
+
+async def _open(session: Session, uri: str) -> None:
+    await session.server.window_show_document_async(types.ShowDocumentParams(uri))

@@ -8,6 +8,7 @@ watch the input (Windows, a file), one thread reads and hands each piece over.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import select
@@ -109,13 +110,15 @@ class StandardOutput:
         self._stream: Final = stream
 
     def write(self, data: bytes) -> None:
-        """Send `data` now; raises BrokenPipeError where the client is gone."""
-        self._stream.write(data)
-        self._stream.flush()
+        """Send `data` now. Where the client is gone nothing happens: the end of its input says so."""
+        with contextlib.suppress(BrokenPipeError):
+            self._stream.write(data)
+            self._stream.flush()
 
     def close(self) -> None:
         """Close the stream."""
-        self._stream.close()
+        with contextlib.suppress(BrokenPipeError):
+            self._stream.close()
 
 
 def claim_output() -> BinaryIO:

@@ -78,13 +78,15 @@ class PromptProtocol(LanguageServerProtocol):
                 self._send_response(message["id"], handler(message.get("params") or {}))
             else:
                 handler(message.get("params") or {})
-        except BrokenPipeError:
-            raise
         except Exception as error:
             log.exception("%s could not be handled", method or "an answer")
-            if method is not None and "id" in message:
-                known = error if isinstance(error, JsonRpcException) else JsonRpcInternalError(str(error))
+            known = error if isinstance(error, JsonRpcException) else JsonRpcInternalError(str(error))
+            if "id" not in message:
+                return
+            if method is not None:
                 self._send_response(message["id"], error=known.to_response_error())
+            else:
+                self._handle_response(message["id"], error=known.to_response_error())
 
     # -- out --------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ async def preview(
     made = FileRendering(job, sample, await session.renderings.render(snapshot, job))
     result = _result(session, snapshot, path, made)
     if not session.flags.panels:
-        result["document"] = await show_text(session, path, "preview", preview_markdown(made))
+        result["document"] = show_text(session, path, "preview", preview_markdown(made))
     return result
 
 

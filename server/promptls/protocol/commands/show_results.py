@@ -30,7 +30,7 @@ async def show_results(
     # Statistics and long tables take their time; nothing of the session is touched meanwhile.
     result = await asyncio.get_running_loop().run_in_executor(None, _found, path, experiment, named, unsaved)
     if not session.flags.panels:
-        result["document"] = await show_text(session, path, "results", _markdown(result))
+        result["document"] = show_text(session, path, "results", _markdown(result))
     return result
 
 
