@@ -101,6 +101,14 @@ def test_a_prompt_that_does_not_render_is_shown_with_its_place(
     assert "\n  at b.yml.j2:3\n" in capsys.readouterr().err
 
 
+def test_a_function_that_nobody_provides_is_stood_in_for_and_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "b.yml.j2").write_text("- name: a\n  role: user\n  content: {{ greet(text) }}\n")
+    assert main(["render", "b.yml.j2"]) == 0
+    assert capsys.readouterr().err == "note: nobody provides `greet`, so stand-ins were called\n"
+
+
 def test_what_cannot_be_counted_is_shown_and_fails(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "b.yml.j2").write_text("- name: a\n  role: user\n  content: [1, 2]\n")
     assert main(["render", "b.yml.j2"]) == 1

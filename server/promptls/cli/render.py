@@ -68,7 +68,14 @@ def execute(arguments: argparse.Namespace) -> int:
     snapshot, path = choose_one(arguments.file)
     refuse_other_files(snapshot, path)
     sample = _sample(snapshot, path, arguments)
-    job = job_for(snapshot, path, sample.data, token_limit=arguments.limit, truncation_step=arguments.step)
+    job = job_for(
+        snapshot,
+        path,
+        sample.data,
+        token_limit=arguments.limit,
+        truncation_step=arguments.step,
+        with_stand_ins=True,
+    )
     outcome = render_once(job, limits_of(snapshot, path))
     if isinstance(outcome, RenderFailure):
         if arguments.json:
@@ -85,6 +92,9 @@ def execute(arguments: argparse.Namespace) -> int:
         print(outcome.string or "", end="\n" if sys.stdout.isatty() else "")
     else:
         _print_parts(job, sample, outcome)
+    if job.stand_ins:
+        names = ", ".join(f"`{name}`" for name in job.stand_ins)
+        print(f"note: nobody provides {names}, so stand-ins were called", file=sys.stderr)
     for problem in outcome.problems:
         print_failure(problem, path)
     return int(bool(outcome.problems))
@@ -163,6 +173,7 @@ def _heading(job: RenderJob, sample: Sample) -> dict[str, Any]:
         "encoding": job.encoding,
         "token_limit": job.token_limit if job.token_limit > 0 else None,
         "truncation_step": job.truncation_step,
+        "stand_ins": list(job.stand_ins),
     }
 
 

@@ -82,7 +82,7 @@ def _asked(chosen: ChosenFiles, encoding: str | None) -> Iterator[Asked]:
         elif chosen.snapshot.kind(path) not in {Kind.PARTS, Kind.OBJECT}:
             continue
         sample = samples_of(chosen.snapshot, path)[0]
-        job = job_for(chosen.snapshot, path, sample.data)
+        job = job_for(chosen.snapshot, path, sample.data, with_stand_ins=True)
         if encoding is not None:
             try:
                 job = replace(job, encoding=encoding_name(encoding))
