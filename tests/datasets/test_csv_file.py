@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +11,7 @@ from promptls.text.failure import Failure, WrongUse
 
 
 @pytest.fixture
-def write(tmp_path: Path):
+def write(tmp_path: Path) -> Callable[..., Path]:
     def write(content: str | bytes, name: str = "rows.csv") -> Path:
         path = tmp_path / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -18,7 +20,7 @@ def write(tmp_path: Path):
     return write
 
 
-def test_rows_have_the_columns_as_strings(write):
+def test_rows_have_the_columns_as_strings(write: Callable[..., Path]) -> None:
     dataset = open_dataset(write("id,text\n1,hello\n2,017\n"))
     assert dataset.columns == ("id", "text")
     assert [dict(row.values) for row in dataset.rows()] == [
@@ -27,34 +29,34 @@ def test_rows_have_the_columns_as_strings(write):
     ]
 
 
-def test_a_row_knows_the_line_in_which_it_begins(write):
+def test_a_row_knows_the_line_in_which_it_begins(write: Callable[..., Path]) -> None:
     dataset = open_dataset(write('id,text\n1,"two\nlines"\n\n2,b\n'))
     assert [(row.number, row.line) for row in dataset.rows()] == [(1, 1), (2, 4)]
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_name(write):
+def test_a_byte_order_mark_is_no_part_of_the_first_name(write: Callable[..., Path]) -> None:
     assert open_dataset(write("\ufeffid,text\n1,a\n")).columns == ("id", "text")
 
 
-def test_rows_are_read_while_they_are_asked_for(write):
+def test_rows_are_read_while_they_are_asked_for(write: Callable[..., Path]) -> None:
     rows = open_dataset(write("a\n1\n2,too,many\n")).rows()
     assert next(rows).values == {"a": "1"}
     with pytest.raises(Failure):
         next(rows)
 
 
-def test_a_row_with_too_many_cells_is_named_with_its_line(write):
+def test_a_row_with_too_many_cells_is_named_with_its_line(write: Callable[..., Path]) -> None:
     with pytest.raises(Failure, match="3 cells, but the file has 2 columns") as failure:
         list(open_dataset(write("a,b\n1,2\n1,2,3\n")).rows())
     assert failure.value.place.line == 2
 
 
-def test_cells_that_a_row_lacks_are_empty(write):
+def test_cells_that_a_row_lacks_are_empty(write: Callable[..., Path]) -> None:
     (row,) = open_dataset(write("a,b\n1\n")).rows()
     assert row.values == {"a": "1", "b": ""}
 
 
-def test_a_missing_file_names_the_nearest_one(write):
+def test_a_missing_file_names_the_nearest_one(write: Callable[..., Path]) -> None:
     path = write("a\n1\n", "tickets.csv")
     with pytest.raises(WrongUse) as failure:
         open_dataset(path.with_name("ticket.csv"))
@@ -71,27 +73,29 @@ def test_a_missing_file_names_the_nearest_one(write):
         ("a,,c\n", "column 2 has no name"),
     ],
 )
-def test_a_file_without_clear_columns_is_refused(write, content, message):
+def test_a_file_without_clear_columns_is_refused(
+    write: Callable[..., Path], content: Any, message: str
+) -> None:
     with pytest.raises(Failure, match=message):
         open_dataset(write(content))
 
 
-def test_a_quote_that_is_never_closed_is_found_at_its_row(write):
+def test_a_quote_that_is_never_closed_is_found_at_its_row(write: Callable[..., Path]) -> None:
     with pytest.raises(Failure, match="never closed") as failure:
         list(open_dataset(write('a,b\n1,2\n3,"4\n5,6\n')).rows())
     assert failure.value.place.line == 2
 
 
-def test_a_file_that_is_not_utf_8_is_refused(write):
+def test_a_file_that_is_not_utf_8_is_refused(write: Callable[..., Path]) -> None:
     with pytest.raises(Failure, match="not UTF-8: byte 0xe9"):
         list(open_dataset(write("a\ncafé\n".encode("latin-1"))).rows())
 
 
-def test_an_unknown_ending_names_those_that_are_known(write):
+def test_an_unknown_ending_names_those_that_are_known(write: Callable[..., Path]) -> None:
     with pytest.raises(WrongUse) as failure:
         open_dataset(write("", "rows.xlsx"))
     assert "`.csv`" in failure.value.remedy
 
 
-def test_a_row_without_an_id_is_known_by_its_number(write):
+def test_a_row_without_an_id_is_known_by_its_number(write: Callable[..., Path]) -> None:
     assert [row.id for row in open_dataset(write("id,text\nx1,a\n,b\n")).rows()] == ["x1", "2"]

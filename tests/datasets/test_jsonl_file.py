@@ -8,7 +8,7 @@ from promptls.datasets.registry import open_dataset
 from promptls.text.failure import Failure
 
 
-def test_columns_are_the_keys_of_all_rows_and_values_keep_their_types(tmp_path: Path):
+def test_columns_are_the_keys_of_all_rows_and_values_keep_their_types(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"id": 1, "tags": ["a"]}\n\n{"id": 2, "note": "2026-01-01"}\n', encoding="utf-8")
     dataset = open_dataset(path)
@@ -20,7 +20,7 @@ def test_columns_are_the_keys_of_all_rows_and_values_keep_their_types(tmp_path: 
 
 
 @pytest.mark.parametrize("line", ["{broken", "[1]"])
-def test_a_line_that_is_no_object_is_named(tmp_path: Path, line: str):
+def test_a_line_that_is_no_object_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"a": 1}\n' + line + "\n", encoding="utf-8")
     with pytest.raises(Failure) as failure:

@@ -1,43 +1,47 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from promptls.experiments.comparison import compare_runs
-from promptls.experiments.history import read_run
+from promptls.experiments.history import RunSummary, read_run
 from promptls.text.failure import WrongUse
+from support.experiment_folder import Folder
 
 
-async def run_of(folder, **settings):
+async def run_of(folder: Folder, **settings: Any) -> RunSummary:
     finished = await folder.write(**settings).run()
     return read_run(Path(finished.manifest_path))
 
 
-async def answered(folder, right: set[int], rows: int = 30, metrics: str = "metrics.py:right"):
+async def answered(folder: Folder, right: set[int], rows: int = 30) -> RunSummary:
     """A run in which exactly the rows in `right` get the expected answer."""
-    folder.write(rows=rows, metrics=metrics)
+    folder.write(rows=rows, metrics="metrics.py:right")
     lines = [f"r{n},text {n},{'text' if n in right else 'other'} {n}" for n in range(1, rows + 1)]
     (folder.path / "rows.csv").write_text("\n".join(["id,text,answer", *lines]), encoding="utf-8")
     finished = await folder.run()
     return read_run(Path(finished.manifest_path))
 
 
-async def test_a_real_difference_is_said_in_points_with_interval_and_p(folder):
+async def test_a_real_difference_is_said_in_points_with_interval_and_p(folder: Folder) -> None:
     before = await answered(folder, set(range(1, 11)))
     after = await answered(folder, set(range(1, 25)))
     (metric,) = compare_runs(before, after).metrics
     assert (metric.verdict, metric.difference.pairs) == ("better", 30)
-    assert metric.words.startswith(f"{after.name} is better by 47 points (95 % interval +30 to +63, p < 0.001")
+    assert metric.words.startswith(
+        f"{after.name} is better by 47 points (95 % interval +30 to +63, p < 0.001"
+    )
 
 
-async def test_a_fall_is_called_worse(folder):
+async def test_a_fall_is_called_worse(folder: Folder) -> None:
     before = await answered(folder, set(range(1, 25)))
     after = await answered(folder, set(range(1, 11)))
     assert compare_runs(before, after).metrics[0].verdict == "worse"
 
 
-async def test_a_difference_that_may_be_chance_says_how_many_rows_would_be_needed(folder):
+async def test_a_difference_that_may_be_chance_says_how_many_rows_would_be_needed(folder: Folder) -> None:
     before = await answered(folder, {1, 2, 3, 4})
     after = await answered(folder, {3, 4, 5, 6, 7})
     (metric,) = compare_runs(before, after).metrics
@@ -46,7 +50,7 @@ async def test_a_difference_that_may_be_chance_says_how_many_rows_would_be_neede
     assert "rows would be needed" in metric.words
 
 
-async def test_equal_runs_cannot_be_told_apart(folder):
+async def test_equal_runs_cannot_be_told_apart(folder: Folder) -> None:
     before = await answered(folder, {1, 2})
     after = await answered(folder, {1, 2})
     comparison = compare_runs(before, after)
@@ -54,7 +58,7 @@ async def test_equal_runs_cannot_be_told_apart(folder):
     assert comparison.changes == ()
 
 
-async def test_rows_are_paired_by_their_id_whatever_their_order(folder):
+async def test_rows_are_paired_by_their_id_whatever_their_order(folder: Folder) -> None:
     before = await answered(folder, {1, 2, 3})
     folder.write(rows=30, metrics="metrics.py:right")
     lines = [f"r{n},text {n},{'text' if n in {1, 2, 3} else 'other'} {n}" for n in range(30, 5, -1)]
@@ -66,13 +70,13 @@ async def test_rows_are_paired_by_their_id_whatever_their_order(folder):
     assert [note.split(" in ")[0] for note in comparison.notes] == ["2 rows are only", "1 rows are only"]
 
 
-async def test_changed_rows_are_listed_with_both_scores(folder):
+async def test_changed_rows_are_listed_with_both_scores(folder: Folder) -> None:
     comparison = compare_runs(await answered(folder, {1}), await answered(folder, {2}))
     changes = [(change.id, change.before, change.after, change.better) for change in comparison.changes]
     assert changes == [("r1", "yes", "no", False), ("r2", "no", "yes", True)]
 
 
-async def test_numbers_are_compared_as_they_are(folder):
+async def test_numbers_are_compared_as_they_are(folder: Folder) -> None:
     before = await run_of(folder, rows=8, metrics="metrics.py:length")
     prompt = folder.prompt.read_text(encoding="utf-8")
     folder.prompt.write_text(prompt.replace("{{ escape", "xx{{ escape"), encoding="utf-8")
@@ -82,13 +86,13 @@ async def test_numbers_are_compared_as_they_are(folder):
     assert "is better by 2 (95 % interval +2 to +2" in metric.words
 
 
-async def test_repeats_of_a_row_count_as_one_row(folder):
+async def test_repeats_of_a_row_count_as_one_row(folder: Folder) -> None:
     before = await run_of(folder, settings="repeats: 3")
     after = await run_of(folder, settings="repeats: 2")
     assert compare_runs(before, after).metrics[0].difference.pairs == 4
 
 
-async def test_rows_without_a_score_are_left_out_and_said_to_be(folder):
+async def test_rows_without_a_score_are_left_out_and_said_to_be(folder: Folder) -> None:
     metrics = "metrics.py:broken, metrics.py:right"
     before, after = await run_of(folder, metrics=metrics), await run_of(folder, metrics=metrics)
     comparison = compare_runs(before, after)
@@ -96,7 +100,7 @@ async def test_rows_without_a_score_are_left_out_and_said_to_be(folder):
     assert "broken: no row has a score in both runs" in comparison.notes
 
 
-async def test_runs_without_a_common_metric_name_what_each_has(folder):
+async def test_runs_without_a_common_metric_name_what_each_has(folder: Folder) -> None:
     before = await run_of(folder, metrics="metrics.py:right")
     after = await run_of(folder, metrics="metrics.py:length")
     with pytest.raises(WrongUse, match="no metric in common") as failure:

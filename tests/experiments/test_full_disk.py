@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from promptls.experiments.journal import read_journal
+from support.experiment_folder import Folder
+from support.model_server import ModelServer
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX's")
 
@@ -28,7 +30,7 @@ def run_with_limit(prompt: Path, limit: int) -> subprocess.CompletedProcess[str]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_a_disk_that_fills_up_during_the_run_keeps_the_finished_rows(folder):
+def test_a_disk_that_fills_up_during_the_run_keeps_the_finished_rows(folder: Folder) -> None:
     folder.write(rows=40)
     done = run_with_limit(folder.prompt, 6000)
     assert done.returncode == 1, done.stderr
@@ -43,7 +45,9 @@ def test_a_disk_that_fills_up_during_the_run_keeps_the_finished_rows(folder):
     assert len(kept) == len(lines) - 1 > 0
 
 
-def test_a_disk_without_any_space_is_said_before_a_model_is_asked(folder, server):
+def test_a_disk_without_any_space_is_said_before_a_model_is_asked(
+    folder: Folder, server: ModelServer
+) -> None:
     folder.serve(server).write(model="office")
     done = run_with_limit(folder.prompt, 0)
     assert done.returncode == 1
@@ -51,7 +55,7 @@ def test_a_disk_without_any_space_is_said_before_a_model_is_asked(folder, server
     assert server.requests == []
 
 
-def test_a_folder_that_cannot_be_made_is_named(folder):
+def test_a_folder_that_cannot_be_made_is_named(folder: Folder) -> None:
     folder.results.write_text("a file stands here", encoding="utf-8")
     done = run_with_limit(folder.prompt, resource.RLIM_INFINITY)
     assert done.returncode == 1
@@ -59,7 +63,7 @@ def test_a_folder_that_cannot_be_made_is_named(folder):
     assert str(folder.results) in done.stderr
 
 
-def test_a_killed_run_leaves_its_finished_rows_readable(folder, server):
+def test_a_killed_run_leaves_its_finished_rows_readable(folder: Folder, server: ModelServer) -> None:
     import threading
 
     from support.model_server import Reply
@@ -81,7 +85,7 @@ def test_a_killed_run_leaves_its_finished_rows_readable(folder, server):
     assert sorted(result.id for result in read_journal(journal)) == ["r1", "r2", "r3"]
 
 
-def test_an_interrupted_run_says_where_its_finished_rows_are(folder, server):
+def test_an_interrupted_run_says_where_its_finished_rows_are(folder: Folder, server: ModelServer) -> None:
     import threading
 
     from support.model_server import Reply

@@ -8,13 +8,14 @@ import pytest
 from promptls.experiments.find_run import find_run
 from promptls.experiments.history import last_run, row_results, runs_of
 from promptls.text.failure import WrongUse
+from support.experiment_folder import Folder
 
 
-async def test_a_prompt_without_runs_has_no_last_run(folder):
+async def test_a_prompt_without_runs_has_no_last_run(folder: Folder) -> None:
     assert last_run(folder.prompt) is None
 
 
-async def test_the_last_run_has_its_scores_in_words_and_the_run_before(folder):
+async def test_the_last_run_has_its_scores_in_words_and_the_run_before(folder: Folder) -> None:
     first = await folder.run()
     second = await folder.run(rows=2)
     run = last_run(folder.prompt)
@@ -26,7 +27,7 @@ async def test_the_last_run_has_its_scores_in_words_and_the_run_before(folder):
     assert (run.rows, run.previous.rows, run.models) == (2, 4, ("echo",))
 
 
-async def test_a_run_is_stale_when_the_prompt_has_changed(folder):
+async def test_a_run_is_stale_when_the_prompt_has_changed(folder: Folder) -> None:
     await folder.run()
     assert not last_run(folder.prompt).stale
     text = folder.prompt.read_text(encoding="utf-8")
@@ -35,14 +36,14 @@ async def test_a_run_is_stale_when_the_prompt_has_changed(folder):
     assert last_run(folder.prompt).stale
 
 
-async def test_other_line_ends_do_not_make_a_run_stale(folder):
+async def test_other_line_ends_do_not_make_a_run_stale(folder: Folder) -> None:
     await folder.run()
     text = folder.prompt.read_text(encoding="utf-8")
     folder.prompt.write_bytes(text.replace("\n", "\r\n").encode())
     assert not last_run(folder.prompt).stale
 
 
-async def test_a_run_is_stale_when_an_included_file_has_changed_or_is_gone(folder):
+async def test_a_run_is_stale_when_an_included_file_has_changed_or_is_gone(folder: Folder) -> None:
     part = folder.path / "part.yml.j2"
     part.write_text("- name: p\n  content: c\n", encoding="utf-8")
     with folder.prompt.open("a", encoding="utf-8") as stream:
@@ -55,7 +56,7 @@ async def test_a_run_is_stale_when_an_included_file_has_changed_or_is_gone(folde
     assert last_run(folder.prompt).stale
 
 
-async def test_runs_of_other_prompts_and_broken_manifests_are_passed_over(folder):
+async def test_runs_of_other_prompts_and_broken_manifests_are_passed_over(folder: Folder) -> None:
     finished = await folder.run()
     name = Path(finished.manifest_path).name
     broken = folder.results / f"2099{name[4:]}"
@@ -65,7 +66,9 @@ async def test_runs_of_other_prompts_and_broken_manifests_are_passed_over(folder
     assert [run.name for run in runs_of(folder.prompt)] == [finished.manifest["run"]]
 
 
-async def test_a_moved_project_keeps_its_history(folder, tmp_path_factory):
+async def test_a_moved_project_keeps_its_history(
+    folder: Folder, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     await folder.run()
     moved = tmp_path_factory.mktemp("moved") / "here"
     folder.path.rename(moved)
@@ -74,7 +77,7 @@ async def test_a_moved_project_keeps_its_history(folder, tmp_path_factory):
     assert len(list(row_results(run))) == 4
 
 
-async def test_a_run_is_found_by_path_name_or_prompt(folder, monkeypatch):
+async def test_a_run_is_found_by_path_name_or_prompt(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     finished = await folder.run()
     monkeypatch.chdir(folder.path)
     words = [finished.results, finished.manifest_path, finished.manifest["run"], "ask.yml.j2"]
@@ -91,7 +94,9 @@ async def test_a_run_is_found_by_path_name_or_prompt(folder, monkeypatch):
         ("ask.yml.j2", "the prompt has no run"),
     ],
 )
-def test_a_run_that_is_not_there_says_what_to_do(folder, monkeypatch, word, message):
+def test_a_run_that_is_not_there_says_what_to_do(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, word: str, message: str
+) -> None:
     monkeypatch.chdir(folder.path)
     with pytest.raises(WrongUse, match=message) as failure:
         find_run(word)

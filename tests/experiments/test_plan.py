@@ -5,9 +5,11 @@ import pytest
 from promptls.experiments.plan import plan_run
 from promptls.models import weights
 from promptls.text.failure import Failure, WrongUse
+from support.experiment_folder import Folder
+from support.model_server import ModelServer
 
 
-async def test_every_row_is_rendered_before_any_model_is_asked(folder, server):
+async def test_every_row_is_rendered_before_any_model_is_asked(folder: Folder, server: ModelServer) -> None:
     folder.serve(server).write(model="office", rows=5, settings="repeats: 2")
     plan = await plan_run(folder.experiment())
     assert (plan.results, plan.calls, len(set(plan.digests))) == (10, 10, 5)
@@ -15,10 +17,11 @@ async def test_every_row_is_rendered_before_any_model_is_asked(folder, server):
     assert server.requests == []
 
 
-async def test_rows_that_do_not_render_are_counted_and_named(folder):
+async def test_rows_that_do_not_render_are_counted_and_named(folder: Folder) -> None:
     text = folder.prompt.read_text(encoding="utf-8")
     folder.prompt.write_text(
-        text.replace("{{ escape_special_characters(text) }}", "{{ 1 // (text[-1] | int - 2) }}"), encoding="utf-8"
+        text.replace("{{ escape_special_characters(text) }}", "{{ 1 // (text[-1] | int - 2) }}"),
+        encoding="utf-8",
     )
     plan = await plan_run(folder.experiment())
     assert [(row.number, row.line) for row in plan.failing] == [(2, 2)]
@@ -26,65 +29,69 @@ async def test_rows_that_do_not_render_are_counted_and_named(folder):
     assert plan.calls == 3
 
 
-async def test_equal_renderings_have_equal_hashes(folder):
+async def test_equal_renderings_have_equal_hashes(folder: Folder) -> None:
     (folder.path / "rows.csv").write_text("text,answer\nsame,1\nsame,2\nother,3\n", encoding="utf-8")
     first, second, third = (await plan_run(folder.experiment())).digests
     assert first == second != third
 
 
-async def test_included_files_are_part_of_the_plan(folder):
+async def test_included_files_are_part_of_the_plan(folder: Folder) -> None:
     (folder.path / "part.yml.j2").write_text("- name: p\n  content: c\n", encoding="utf-8")
     with folder.prompt.open("a", encoding="utf-8") as stream:
         stream.write('{% include "part.yml.j2" %}\n')
     assert str(folder.path / "part.yml.j2") in (await plan_run(folder.experiment())).files
 
 
-async def test_only_declared_inputs_reach_the_prompt(folder):
+async def test_only_declared_inputs_reach_the_prompt(folder: Folder) -> None:
     with folder.prompt.open("a", encoding="utf-8") as stream:
         stream.write("- name: leak\n  content: 'x{{ answer }}'\n")
     plan = await plan_run(folder.experiment(), 1)
     assert plan.input_tokens == 3 + 1
 
 
-async def test_the_row_limit_is_kept(folder):
+async def test_the_row_limit_is_kept(folder: Folder) -> None:
     assert (await plan_run(folder.experiment(), 2)).results == 2
 
 
-async def test_a_missing_column_names_the_columns_that_there_are(folder):
+async def test_a_missing_column_names_the_columns_that_there_are(folder: Folder) -> None:
     (folder.path / "rows.csv").write_text("id,txt,answer\n1,a,b\n", encoding="utf-8")
-    with pytest.raises(WrongUse, match="no column `text`.*did you mean `txt`") as failure:
+    with pytest.raises(WrongUse, match=r"no column `text`.*did you mean `txt`") as failure:
         await plan_run(folder.experiment())
     assert failure.value.place.path == folder.path / "rows.csv"
     assert "`id`, `txt`, `answer`" in failure.value.remedy
 
 
-async def test_an_input_with_a_default_needs_no_column(folder):
+async def test_an_input_with_a_default_needs_no_column(folder: Folder) -> None:
     text = folder.prompt.read_text(encoding="utf-8")
     folder.prompt.write_text(text.replace("[text]", "{text: {default: hi}}"), encoding="utf-8")
     (folder.path / "rows.csv").write_text("id,answer\n1,b\n", encoding="utf-8")
     assert (await plan_run(folder.experiment())).failing == ()
 
 
-async def test_a_metric_that_no_column_serves_fails_before_the_run(folder):
+async def test_a_metric_that_no_column_serves_fails_before_the_run(folder: Folder) -> None:
     (folder.path / "rows.csv").write_text("id,text\n1,a\n", encoding="utf-8")
     with pytest.raises(WrongUse, match="the metric `right` needs `expected_answer`"):
         await plan_run(folder.experiment())
 
 
-async def test_a_data_set_without_rows_is_refused(folder):
+async def test_a_data_set_without_rows_is_refused(folder: Folder) -> None:
     (folder.path / "rows.csv").write_text("id,text,answer\n", encoding="utf-8")
     with pytest.raises(WrongUse, match="no rows"):
         await plan_run(folder.experiment())
 
 
-async def test_a_model_that_is_not_installed_fails_before_the_run(folder, monkeypatch):
+async def test_a_model_that_is_not_installed_fails_before_the_run(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(weights, "find_spec", lambda _name: None)
     folder.write(model="local:smollm2")
     with pytest.raises(Failure, match="not installed"):
         await plan_run(folder.experiment())
 
 
-async def test_a_missing_key_fails_before_the_run(folder, server, monkeypatch):
+async def test_a_missing_key_fails_before_the_run(
+    folder: Folder, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("PLANTED", raising=False)
     folder.serve(server, api_key_env="PLANTED").write(model="office")
     with pytest.raises(Failure, match="`PLANTED` is not set"):

@@ -7,17 +7,18 @@ import threading
 from pathlib import Path
 
 import pytest
-from support.model_server import Reply
 
 from promptls.experiments.client import run_in_process
-from promptls.experiments.events import Finished, RowFinished, Started, Stopped
+from promptls.experiments.events import Event, Finished, RowFinished, Started, Stopped
 from promptls.experiments.journal import read_journal
 from promptls.experiments.request import RunRequest
 from promptls.text.failure import Failure
+from support.experiment_folder import Folder
+from support.model_server import ModelServer, Reply
 
 
-async def test_a_run_in_a_process_ends_with_its_manifest(folder):
-    events = []
+async def test_a_run_in_a_process_ends_with_its_manifest(folder: Folder) -> None:
+    events: list[Event] = []
     finished = await run_in_process(RunRequest(str(folder.prompt), rows=3), events.append)
     assert isinstance(finished, Finished)
     assert finished.manifest["totals"]["results"] == 3
@@ -25,21 +26,22 @@ async def test_a_run_in_a_process_ends_with_its_manifest(folder):
     assert [type(event) for event in events] == [Started, *[RowFinished] * 3, Finished]
 
 
-async def test_unsaved_text_is_what_is_run(folder):
+async def test_unsaved_text_is_what_is_run(folder: Folder) -> None:
     text = folder.prompt.read_text(encoding="utf-8").replace("main:", "edited:")
     request = RunRequest(str(folder.prompt), unsaved={str(folder.prompt): text})
     assert (await run_in_process(request, lambda _event: None)).manifest["experiment"] == "edited"
 
 
-async def test_what_a_metric_prints_does_not_break_the_events(folder):
-    code = "import os\nprint('loaded')\ndef loud(response):\n    print('x' * 9000)\n    os.write(1, b'raw')\n    return 1\n"
+async def test_what_a_metric_prints_does_not_break_the_events(folder: Folder) -> None:
+    function = "def loud(response):\n    print('x' * 9000)\n    os.write(1, b'raw')\n    return 1\n"
+    code = f"import os\nprint('loaded')\n{function}"
     folder.write(metrics="loud.py:loud")
     (folder.path / "loud.py").write_text(code, encoding="utf-8")
     finished = await run_in_process(RunRequest(str(folder.prompt)), lambda _event: None)
     assert finished.manifest["metrics"][0]["value"] == 1
 
 
-async def test_a_metric_reads_files_beside_it(folder):
+async def test_a_metric_reads_files_beside_it(folder: Folder) -> None:
     folder.write(metrics="reader.py:score")
     (folder.path / "reader.py").write_text(
         "def score(response):\n    return len(open('number.txt').read())\n", encoding="utf-8"
@@ -49,7 +51,7 @@ async def test_a_metric_reads_files_beside_it(folder):
     assert finished.manifest["metrics"][0]["value"] == 3
 
 
-async def test_a_failure_comes_with_place_and_remedy(folder):
+async def test_a_failure_comes_with_place_and_remedy(folder: Folder) -> None:
     (folder.path / "rows.csv").unlink()
     with pytest.raises(Failure, match="the data set does not exist") as failure:
         await run_in_process(RunRequest(str(folder.prompt)), lambda _event: None)
@@ -57,17 +59,19 @@ async def test_a_failure_comes_with_place_and_remedy(folder):
     assert failure.value.remedy
 
 
-async def held_run(folder, server):
+async def held_run(
+    folder: Folder, server: ModelServer
+) -> tuple[asyncio.Task[Finished], list[Event], threading.Event]:
     """A running run that has finished three rows and waits for the fourth; its events, and the hold."""
     held = threading.Event()
     server.reply = lambda body: (
         Reply(wait=held) if body["messages"][-1]["content"] > "text 3" else Reply("ok")
     )
     folder.serve(server).write(model="office", rows=9)
-    events = []
+    events: list[Event] = []
     three_done = asyncio.Event()
 
-    def tell(event):
+    def tell(event: Event) -> None:
         events.append(event)
         if isinstance(event, RowFinished) and event.done == 3:
             three_done.set()
@@ -77,7 +81,9 @@ async def held_run(folder, server):
     return running, events, held
 
 
-async def test_a_cancelled_run_stops_within_a_second_and_tells_where_its_rows_are(folder, server):
+async def test_a_cancelled_run_stops_within_a_second_and_tells_where_its_rows_are(
+    folder: Folder, server: ModelServer
+) -> None:
     running, events, held = await held_run(folder, server)
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -90,7 +96,9 @@ async def test_a_cancelled_run_stops_within_a_second_and_tells_where_its_rows_ar
     assert len(list(read_journal(Path(events[-1].journal)))) == 3
 
 
-async def test_a_run_whose_process_dies_fails_with_the_place_of_its_rows(folder, server):
+async def test_a_run_whose_process_dies_fails_with_the_place_of_its_rows(
+    folder: Folder, server: ModelServer
+) -> None:
     running, events, held = await held_run(folder, server)
     os.kill(_only_child_named("promptls.experiments.process"), signal.SIGKILL)
     with pytest.raises(Failure, match=r"ended unexpectedly \(signal 9\)") as failure:
@@ -103,6 +111,8 @@ async def test_a_run_whose_process_dies_fails_with_the_place_of_its_rows(folder,
 def _only_child_named(module: str) -> int:
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="utf-8").split()
     (child,) = (
-        int(child) for child in children if module in Path(f"/proc/{child}/cmdline").read_text(encoding="utf-8")
+        int(child)
+        for child in children
+        if module in Path(f"/proc/{child}/cmdline").read_text(encoding="utf-8")
     )
     return child

@@ -5,15 +5,17 @@ import csv
 import json
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
-from support.model_server import Reply
 
-from promptls.experiments.events import Finished, RowFinished, Started, Stopped, from_json, to_json
+from promptls.experiments.events import Event, Finished, RowFinished, Started, Stopped, from_json, to_json
 from promptls.experiments.journal import create_journal, read_journal
 from promptls.experiments.plan import plan_run
 from promptls.experiments.runner import run_plan
 from promptls.text.failure import Failure
+from support.experiment_folder import Folder
+from support.model_server import ModelServer, Reply
 
 KEY = "planted-0123456789abcdef"
 
@@ -23,11 +25,11 @@ def table(finished: Finished) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def last_text(body) -> str:
+def last_text(body: dict[str, Any]) -> str:
     return body["messages"][-1]["content"]
 
 
-async def test_the_table_has_a_line_for_each_row_with_response_scores_and_reasons(folder):
+async def test_the_table_has_a_line_for_each_row_with_response_scores_and_reasons(folder: Folder) -> None:
     rows = table(await folder.run())
     assert [row["id"] for row in rows] == ["r1", "r2", "r3", "r4"]
     assert rows[1] | {"seconds": "", "rendered_hash": ""} == {
@@ -53,7 +55,7 @@ async def test_the_table_has_a_line_for_each_row_with_response_scores_and_reason
     }
 
 
-async def test_the_manifest_says_what_was_run_and_what_it_came_to(folder):
+async def test_the_manifest_says_what_was_run_and_what_it_came_to(folder: Folder) -> None:
     finished = await folder.run()
     manifest = json.loads(Path(finished.manifest_path).read_text(encoding="utf-8"))
     assert manifest == finished.manifest
@@ -71,16 +73,18 @@ async def test_the_manifest_says_what_was_run_and_what_it_came_to(folder):
     assert manifest["run"].endswith("-ask")
 
 
-async def test_nothing_but_table_and_manifest_is_left(folder):
+async def test_nothing_but_table_and_manifest_is_left(folder: Folder) -> None:
     finished = await folder.run()
     left = sorted(path.name for path in folder.results.iterdir())
     assert left == [Path(finished.results).name, Path(finished.manifest_path).name]
 
 
-async def test_rows_stand_in_the_order_of_the_data_set_whoever_answers_first(folder, server):
+async def test_rows_stand_in_the_order_of_the_data_set_whoever_answers_first(
+    folder: Folder, server: ModelServer
+) -> None:
     slow = threading.Event()
 
-    def reply(body):
+    def reply(body: dict[str, Any]) -> Reply:
         if last_text(body) == "text 1":
             return Reply("late", wait=slow)
         if last_text(body) == "text 6":
@@ -94,10 +98,10 @@ async def test_rows_stand_in_the_order_of_the_data_set_whoever_answers_first(fol
     assert rows[0]["response"] == "late"
 
 
-async def test_no_more_rows_are_asked_at_once_than_allowed(folder, server):
+async def test_no_more_rows_are_asked_at_once_than_allowed(folder: Folder, server: ModelServer) -> None:
     full = threading.Event()
 
-    def reply(_body):
+    def reply(_body: dict[str, Any]) -> Reply:
         if server.most_at_once >= 3:
             full.set()
         return Reply(wait=full)
@@ -108,7 +112,7 @@ async def test_no_more_rows_are_asked_at_once_than_allowed(folder, server):
     assert server.most_at_once == 3
 
 
-async def test_a_failing_row_is_a_row_with_an_error(folder, server):
+async def test_a_failing_row_is_a_row_with_an_error(folder: Folder, server: ModelServer) -> None:
     server.reply = lambda body: (
         Reply(status=400, raw=b'{"error": {"message": "no such luck"}}')
         if last_text(body) == "text 2"
@@ -124,7 +128,7 @@ async def test_a_failing_row_is_a_row_with_an_error(folder, server):
     assert (right["scored"], right["unscored"], right["value"]) == (3, 1, 1 / 3)
 
 
-async def test_a_row_that_does_not_render_is_a_row_with_an_error(folder):
+async def test_a_row_that_does_not_render_is_a_row_with_an_error(folder: Folder) -> None:
     text = folder.prompt.read_text(encoding="utf-8")
     broken = text.replace("{{ escape_special_characters(text) }}", "{{ 1 // (text[-1] | int - 2) }}")
     folder.prompt.write_text(broken, encoding="utf-8")
@@ -132,23 +136,30 @@ async def test_a_row_that_does_not_render_is_a_row_with_an_error(folder):
     assert ["does not render" in row["error"] for row in rows] == [False, True, False, False]
 
 
-async def test_a_metric_that_raises_leaves_no_score_and_says_why(folder):
+async def test_a_metric_that_raises_leaves_no_score_and_says_why(folder: Folder) -> None:
     folder.write(metrics="metrics.py:broken, metrics.py:length")
     rows = table(await folder.run())
     assert (rows[0]["broken"], rows[0]["error"], rows[0]["length"]) == ("", "", "6")
     assert "ValueError: cannot score text 1" in rows[0]["broken_reason"]
 
 
-async def test_an_answer_that_takes_too_long_is_an_error_of_its_row(folder, server):
+async def test_an_answer_that_takes_too_long_is_an_error_of_its_row(
+    folder: Folder, server: ModelServer
+) -> None:
     never = threading.Event()
     server.reply = lambda body: Reply(wait=never) if last_text(body) == "text 3" else Reply("ok")
     folder.serve(server).write(model="office", settings="timeout: 0.3")
     rows = table(await folder.run())
     never.set()
-    assert ["did not answer within 0.3 seconds" in row["error"] for row in rows] == [False, False, True, False]
+    assert ["did not answer within 0.3 seconds" in row["error"] for row in rows] == [
+        False,
+        False,
+        True,
+        False,
+    ]
 
 
-async def test_progress_counts_every_row_and_goes_through_json_unchanged(folder):
+async def test_progress_counts_every_row_and_goes_through_json_unchanged(folder: Folder) -> None:
     events = []
     await folder.run(events.append)
     assert isinstance(events[0], Started)
@@ -159,18 +170,16 @@ async def test_progress_counts_every_row_and_goes_through_json_unchanged(folder)
     assert [from_json(json.loads(json.dumps(to_json(event)))) for event in events] == events
 
 
-async def test_predicted_keys_of_a_schema_are_columns(folder):
+async def test_predicted_keys_of_a_schema_are_columns(folder: Folder) -> None:
     folder.write(settings="json_schema: {type: object, properties: {labels: {type: array}, note: {}}}")
     text = folder.prompt.read_text(encoding="utf-8")
     answer = '{"labels": ["A", "B"], "note": {"x": 1}}'
-    folder.prompt.write_text(
-        text.replace("{{ escape_special_characters(text) }}", answer), encoding="utf-8"
-    )
+    folder.prompt.write_text(text.replace("{{ escape_special_characters(text) }}", answer), encoding="utf-8")
     (row, *_) = table(await folder.run())
     assert (row["predicted_labels"], row["predicted_note"]) == ("A;B", '{"x": 1}')
 
 
-async def test_a_column_that_is_named_like_a_result_is_renamed(folder):
+async def test_a_column_that_is_named_like_a_result_is_renamed(folder: Folder) -> None:
     (folder.path / "rows.csv").write_text("text,answer,model,error\na,a,car,none\n", encoding="utf-8")
     (row,) = table(await folder.run())
     assert (row["row_model"], row["row_error"], row["model"], row["error"], row["id"]) == (
@@ -182,25 +191,30 @@ async def test_a_column_that_is_named_like_a_result_is_renamed(folder):
     )
 
 
-async def test_several_models_and_repeats_stand_in_one_table(folder, server):
-    folder.serve(server).write(model="echo, office", rows=2, settings="repeats: 2", metrics="metrics.py:length")
+async def test_several_models_and_repeats_stand_in_one_table(folder: Folder, server: ModelServer) -> None:
+    folder.serve(server).write(
+        model="echo, office", rows=2, settings="repeats: 2", metrics="metrics.py:length"
+    )
     server.reply = lambda _body: Reply("four")
     finished = await folder.run()
     assert [(row["id"], row["model"], row["repeat"]) for row in table(finished)] == [
         (row, model, repeat) for row in ("r1", "r2") for model in ("echo", "office") for repeat in "12"
     ]
     by_model = finished.manifest["by_model"]
-    assert {name: total["metrics"][0]["value"] for name, total in by_model.items()} == {"echo": 6, "office": 4}
+    assert {name: total["metrics"][0]["value"] for name, total in by_model.items()} == {
+        "echo": 6,
+        "office": 4,
+    }
 
 
-async def test_a_cancelled_run_keeps_its_finished_rows(folder, server):
+async def test_a_cancelled_run_keeps_its_finished_rows(folder: Folder, server: ModelServer) -> None:
     held = threading.Event()
     server.reply = lambda body: Reply(wait=held) if last_text(body) > "text 3" else Reply("ok")
     folder.serve(server).write(model="office", rows=9)
     events = []
     three_done = asyncio.Event()
 
-    def tell(event):
+    def tell(event: Event) -> None:
         events.append(event)
         if isinstance(event, RowFinished) and event.done == 3:
             three_done.set()
@@ -214,10 +228,14 @@ async def test_a_cancelled_run_keeps_its_finished_rows(folder, server):
     assert isinstance(events[-1], Stopped)
     assert (events[-1].done, events[-1].total) == (3, 9)
     kept = read_journal(Path(events[-1].journal))
-    assert sorted((result.id, result.response) for result in kept) == [("r1", "ok"), ("r2", "ok"), ("r3", "ok")]
+    assert sorted((result.id, result.response) for result in kept) == [
+        ("r1", "ok"),
+        ("r2", "ok"),
+        ("r3", "ok"),
+    ]
 
 
-async def test_a_server_that_is_down_ends_the_run_early_with_what_to_do(folder):
+async def test_a_server_that_is_down_ends_the_run_early_with_what_to_do(folder: Folder) -> None:
     settings = '[models.office]\nprovider = "openai"\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n'
     (folder.path / "promptls.toml").write_text(settings, encoding="utf-8")
     folder.write(model="office", rows=50)
@@ -227,7 +245,7 @@ async def test_a_server_that_is_down_ends_the_run_early_with_what_to_do(folder):
     assert len(list(read_journal(Path(failure.value.place.path)))) >= 5
 
 
-async def test_two_runs_that_begin_in_one_second_have_different_names(folder):
+async def test_two_runs_that_begin_in_one_second_have_different_names(folder: Folder) -> None:
     from datetime import datetime, timezone
 
     now = datetime(2026, 11, 21, 10, tzinfo=timezone.utc)
@@ -237,7 +255,7 @@ async def test_two_runs_that_begin_in_one_second_have_different_names(folder):
     assert all(len(table(run)) == 4 for run in runs)
 
 
-def test_a_name_of_a_finished_run_is_not_taken_again(tmp_path):
+def test_a_name_of_a_finished_run_is_not_taken_again(tmp_path: Path) -> None:
     from datetime import datetime, timezone
 
     now = datetime(2026, 11, 21, 10, tzinfo=timezone.utc)
@@ -245,7 +263,9 @@ def test_a_name_of_a_finished_run_is_not_taken_again(tmp_path):
     assert create_journal(tmp_path, "a", now).name == "20261121-100000-a-2"
 
 
-async def test_the_key_is_in_no_file(folder, server, monkeypatch):
+async def test_the_key_is_in_no_file(
+    folder: Folder, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PLANTED", KEY)
     server.reply = lambda body: (
         Reply(status=401, raw=f'{{"error": {{"message": "wrong key {KEY}"}}}}'.encode())
@@ -260,7 +280,7 @@ async def test_the_key_is_in_no_file(folder, server, monkeypatch):
     assert KEY not in repr(finished)
 
 
-async def test_git_commit_and_changes_are_recorded(folder):
+async def test_git_commit_and_changes_are_recorded(folder: Folder) -> None:
     import subprocess
 
     def git(*words: str) -> str:

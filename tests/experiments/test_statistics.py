@@ -20,12 +20,12 @@ def series(both: int, lost: int, won: int, neither: int) -> tuple[list[float], l
     # Twice the binomial tail: sum of C(n, k) / 2**n for k up to the smaller of the two.
     [(0, 5, 2 / 32), (1, 9, 22 / 1024), (4, 4, 1.0), (0, 0, 1.0), (2, 12, 2 * 106 / 16384)],
 )
-def test_mcnemar_counts_only_the_rows_that_changed(lost, won, p_value):
+def test_mcnemar_counts_only_the_rows_that_changed(lost: int, won: int, p_value: float) -> None:
     found = paired_difference(*series(20, lost, won, 30), two_valued=True)
     assert found.p_value == pytest.approx(p_value)
 
 
-def test_the_difference_and_its_interval_are_those_of_the_pairs():
+def test_the_difference_and_its_interval_are_those_of_the_pairs() -> None:
     found = paired_difference(*series(20, 5, 25, 50), two_valued=True)
     assert (found.pairs, found.before, found.after) == (100, 0.25, 0.45)
     assert found.difference == pytest.approx(0.2)
@@ -34,13 +34,13 @@ def test_the_difference_and_its_interval_are_those_of_the_pairs():
     assert found.high == pytest.approx(0.3, abs=0.015)
 
 
-def test_a_permutation_of_few_pairs_is_exact():
+def test_a_permutation_of_few_pairs_is_exact() -> None:
     found = paired_difference([0.0, 0.0, 0.0], [1.0, 2.0, 3.0], two_valued=False)
     # Of the 8 ways to turn the pairs, two are as far from 0.
     assert found.p_value == pytest.approx(2 / 8)
 
 
-def test_the_permutation_test_agrees_with_the_t_test_on_normal_data():
+def test_the_permutation_test_agrees_with_the_t_test_on_normal_data() -> None:
     from scipy import stats
 
     chance = random.Random(3)
@@ -50,17 +50,17 @@ def test_the_permutation_test_agrees_with_the_t_test_on_normal_data():
     assert found.p_value == pytest.approx(stats.ttest_rel(after, before).pvalue, abs=0.02)
 
 
-def test_the_same_runs_give_the_same_numbers():
+def test_the_same_runs_give_the_same_numbers() -> None:
     pair = series(10, 3, 8, 9)
     assert paired_difference(*pair, two_valued=True) == paired_difference(*pair, two_valued=True)
 
 
-def test_equal_series_are_not_different():
+def test_equal_series_are_not_different() -> None:
     found = paired_difference([0.2, 0.4], [0.2, 0.4], two_valued=False)
     assert (found.difference, found.low, found.high, found.p_value, found.needed) == (0, 0, 0, 1.0, None)
 
 
-def test_the_rows_needed_would_really_show_the_difference_four_times_of_five():
+def test_the_rows_needed_would_really_show_the_difference_four_times_of_five() -> None:
     found = paired_difference(*series(40, 5, 11, 44), two_valued=True)
     assert not found.is_clear
     chance = random.Random(1)
@@ -74,7 +74,7 @@ def test_the_rows_needed_would_really_show_the_difference_four_times_of_five():
     assert 0.68 < clear / 200 < 0.9
 
 
-def test_many_rows_take_neither_long_nor_much_memory():
+def test_many_rows_take_neither_long_nor_much_memory() -> None:
     chance = random.Random(2)
     before = [chance.random() for _ in range(20_000)]
     after = [value + chance.gauss(0.01, 0.1) for value in before]
@@ -82,12 +82,12 @@ def test_many_rows_take_neither_long_nor_much_memory():
 
 
 @pytest.mark.parametrize(("before", "after"), [([], []), ([1.0], [1.0, 2.0])])
-def test_series_that_are_no_pairs_are_refused(before, after):
+def test_series_that_are_no_pairs_are_refused(before: list[float], after: list[float]) -> None:
     with pytest.raises(ValueError, match="same length"):
         paired_difference(before, after, two_valued=False)
 
 
-def test_a_missing_scipy_says_the_command(monkeypatch):
+def test_a_missing_scipy_says_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy", None)
     with pytest.raises(Failure, match="`scipy`") as failure:
         paired_difference([1.0], [2.0], two_valued=False)

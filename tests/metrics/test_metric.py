@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from typing import Any
 
 import pytest
 
 from promptls import MetricResult, discrete_metric, numeric_metric, ranking_metric
 
 
-def test_the_documents_discrete_metric_works_as_it_stands():
+def test_the_documents_discrete_metric_works_as_it_stands() -> None:
     @discrete_metric(name="response_quality", allowed_values=["pass", "fail"])
     def my_metric(predicted: str, expected: str) -> str:
         return "pass" if predicted.lower() == expected.lower() else "fail"
@@ -17,7 +18,7 @@ def test_the_documents_discrete_metric_works_as_it_stands():
     assert my_metric.score(predicted="A", expected="a") == MetricResult("pass")
 
 
-def test_the_documents_numeric_metric_works_as_it_stands():
+def test_the_documents_numeric_metric_works_as_it_stands() -> None:
     @numeric_metric(name="response_accuracy", allowed_values=(0, 1))
     def my_metric(predicted: float, expected: float) -> float:
         return abs(predicted - expected) / max(expected, 1e-5)
@@ -25,7 +26,7 @@ def test_the_documents_numeric_metric_works_as_it_stands():
     assert my_metric.score(predicted=0.8, expected=1.0).value == pytest.approx(0.2)
 
 
-def test_the_documents_ranking_metric_gives_its_ranked_list():
+def test_the_documents_ranking_metric_gives_its_ranked_list() -> None:
     @ranking_metric(name="response_ranking", allowed_values=[0, 1])
     def my_metric(responses: list) -> list:
         lengths = [len(response) for response in responses]
@@ -38,8 +39,16 @@ def test_the_documents_ranking_metric_gives_its_ranked_list():
 @pytest.mark.parametrize(
     ("metric", "value", "reason"),
     [
-        (discrete_metric(allowed_values=["a", "b"]), "c", "Metric m returned 'c' but expected one of ['a', 'b']"),
-        (numeric_metric(allowed_values=(0, 1)), 2, "Metric m returned '2' but expected value in range (0, 1)"),
+        (
+            discrete_metric(allowed_values=["a", "b"]),
+            "c",
+            "Metric m returned 'c' but expected one of ['a', 'b']",
+        ),
+        (
+            numeric_metric(allowed_values=(0, 1)),
+            2,
+            "Metric m returned '2' but expected value in range (0, 1)",
+        ),
         (numeric_metric(allowed_values=range(3)), 2.5, "expected value in range range(0, 3)"),
         (numeric_metric(), "x", "Metric m returned 'x' but expected a numeric value"),
         (numeric_metric(allowed_values=None), float("nan"), "in range None"),
@@ -47,7 +56,7 @@ def test_the_documents_ranking_metric_gives_its_ranked_list():
         (ranking_metric(), "x", "expected a list"),
     ],
 )
-def test_a_value_that_is_not_allowed_is_none_with_the_reason(metric, value, reason):
+def test_a_value_that_is_not_allowed_is_none_with_the_reason(metric: Any, value: Any, reason: str) -> None:
     def m() -> object:
         return value
 
@@ -56,7 +65,7 @@ def test_a_value_that_is_not_allowed_is_none_with_the_reason(metric, value, reas
     assert reason in result.reason
 
 
-def test_an_exception_is_none_with_the_reason():
+def test_an_exception_is_none_with_the_reason() -> None:
     @discrete_metric()
     def broken(response: str) -> str:
         raise KeyError(response)
@@ -66,7 +75,7 @@ def test_an_exception_is_none_with_the_reason():
     assert result.reason == "Error executing metric broken: KeyError: 'labels'"
 
 
-def test_wrong_arguments_are_a_type_error():
+def test_wrong_arguments_are_a_type_error() -> None:
     @discrete_metric()
     def metric(response: str) -> str:
         return response
@@ -75,7 +84,7 @@ def test_wrong_arguments_are_a_type_error():
         metric.score()
 
 
-def test_calling_a_metric_runs_its_function():
+def test_calling_a_metric_runs_its_function() -> None:
     @numeric_metric()
     def half(value: float) -> float:
         return value / 2
@@ -83,7 +92,7 @@ def test_calling_a_metric_runs_its_function():
     assert half(4) == 2
 
 
-def test_an_asynchronous_metric_can_be_scored_without_a_loop():
+def test_an_asynchronous_metric_can_be_scored_without_a_loop() -> None:
     @numeric_metric()
     async def slow() -> float:
         await asyncio.sleep(0)
@@ -92,7 +101,7 @@ def test_an_asynchronous_metric_can_be_scored_without_a_loop():
     assert slow.score().value == 0.5
 
 
-async def test_a_metric_that_blocks_does_not_hold_up_the_loop():
+async def test_a_metric_that_blocks_does_not_hold_up_the_loop() -> None:
     go_on = threading.Event()
 
     @numeric_metric()
@@ -106,7 +115,7 @@ async def test_a_metric_that_blocks_does_not_hold_up_the_loop():
     assert (await scored).value == 1.0
 
 
-async def test_an_exception_in_a_thread_is_a_reason_too():
+async def test_an_exception_in_a_thread_is_a_reason_too() -> None:
     @numeric_metric()
     def broken() -> float:
         return next(iter(()))

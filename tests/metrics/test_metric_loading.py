@@ -38,46 +38,46 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_decorated_function_is_found_by_its_file_and_name(folder):
+def test_a_decorated_function_is_found_by_its_file_and_name(folder: Path) -> None:
     metric = load_metric("metrics.py:is_right", folder)
     assert (metric.name, metric.kind, metric.score(response="42").value) == ("right", "discrete", "yes")
 
 
-def test_a_plain_function_is_a_numeric_metric_without_limits(folder):
+def test_a_plain_function_is_a_numeric_metric_without_limits(folder: Path) -> None:
     assert load_metric("metrics.py:length", folder).score(response="four").value == 4
 
 
-async def test_an_object_of_another_library_is_a_metric_by_its_score(folder):
+async def test_an_object_of_another_library_is_a_metric_by_its_score(folder: Path) -> None:
     metric = load_metric("metrics.py:foreign", folder)
     assert metric.kind == "discrete"
     result = await metric.ascore(response="a")
     assert (result.value, result.reason) == ("good", "x")
 
 
-def test_a_ready_metric_needs_no_file(folder):
+def test_a_ready_metric_needs_no_file(folder: Path) -> None:
     assert load_metric("exact_match", folder).score(response="a ", expected="a").value == "pass"
 
 
-def test_an_unknown_ready_metric_suggests_the_nearest(folder):
+def test_an_unknown_ready_metric_suggests_the_nearest(folder: Path) -> None:
     with pytest.raises(WrongUse) as failure:
         load_metric("exactmatch", folder)
     assert "did you mean `exact_match`?" in failure.value.remedy
 
 
-def test_a_missing_file_is_named(folder):
+def test_a_missing_file_is_named(folder: Path) -> None:
     with pytest.raises(WrongUse, match="does not exist") as failure:
         load_metric("metric.py:is_right", folder)
     assert failure.value.place.path == folder / "metric.py"
     assert "`metrics.py`" in failure.value.remedy
 
 
-def test_a_missing_function_suggests_the_nearest(folder):
+def test_a_missing_function_suggests_the_nearest(folder: Path) -> None:
     with pytest.raises(WrongUse, match="no metric `is_wright`") as failure:
         load_metric("metrics.py:is_wright", folder)
     assert failure.value.remedy == "did you mean `is_right`?"
 
 
-def test_what_is_no_metric_is_refused(folder):
+def test_what_is_no_metric_is_refused(folder: Path) -> None:
     with pytest.raises(WrongUse, match="`NUMBER` is no metric"):
         load_metric("metrics.py:NUMBER", folder)
 
@@ -91,7 +91,9 @@ def test_what_is_no_metric_is_refused(folder):
         ("import sys\nsys.exit(3)\n", "SystemExit", 1),
     ],
 )
-def test_a_file_that_cannot_be_run_is_named_with_its_line(folder, code, message, line):
+def test_a_file_that_cannot_be_run_is_named_with_its_line(
+    folder: Path, code: str, message: str, line: int | None
+) -> None:
     (folder / "bad.py").write_text(code, encoding="utf-8")
     with pytest.raises(Failure, match=message) as failure:
         load_metric("bad.py:any", folder)

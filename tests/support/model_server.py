@@ -32,6 +32,7 @@ class ModelServer:
         self.headers: list[dict[str, str]] = []
         self.queue: list[Reply] = []
         self.reply: Callable[[dict[str, Any]], Reply] = lambda _body: Reply()
+        self.asked = threading.Event()
         self.most_at_once = 0
         self._now = 0
         self._lock = threading.Lock()
@@ -39,6 +40,7 @@ class ModelServer:
     def answer(self, body: dict[str, Any], headers: dict[str, str]) -> Reply:
         with self._lock:
             self.requests.append(body)
+            self.asked.set()
             self.headers.append(headers)
             self._now += 1
             self.most_at_once = max(self.most_at_once, self._now)

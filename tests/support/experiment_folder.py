@@ -1,0 +1,93 @@
+"""A folder with an experiment in it, to be run for real."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from promptls.experiments.definition import Experiment, define_experiment
+from promptls.experiments.events import Event, Finished
+from promptls.experiments.plan import plan_run
+from promptls.experiments.runner import run_plan
+from support.model_server import ModelServer
+
+PROMPT = """\
+{{#---
+input_keys: [text]
+output_key: answer
+experiments:
+  main:
+    dataset: rows.csv
+    models: [{model}]
+    metrics: [{metrics}]
+    {settings}
+---#}}
+- name: question
+  role: user
+  content: |
+    {{{{ escape_special_characters(text) }}}}
+"""
+
+METRICS = """
+from promptls import discrete_metric, numeric_metric, MetricResult
+
+@discrete_metric(name="right", allowed_values=["yes", "no"])
+def right(response, expected_answer):
+    return MetricResult("yes" if response == expected_answer else "no", f"expected {expected_answer}")
+
+@numeric_metric(name="length", allowed_values=None)
+def length(response):
+    return len(response)
+
+@numeric_metric(name="broken")
+def broken(response):
+    raise ValueError("cannot score " + response)
+"""
+
+
+@dataclass
+class Folder:
+    """A folder with a prompt `ask.yml.j2`, a data set `rows.csv` and metrics."""
+
+    path: Path
+
+    @property
+    def prompt(self) -> Path:
+        return self.path / "ask.yml.j2"
+
+    @property
+    def results(self) -> Path:
+        return self.path / "experiments"
+
+    def write(
+        self,
+        *,
+        model: str = "echo",
+        metrics: str = "metrics.py:right, metrics.py:length",
+        settings: str = "concurrency: 3",
+        rows: int = 4,
+    ) -> Folder:
+        text = PROMPT.format(model=model, metrics=metrics, settings=settings)
+        self.prompt.write_text(text, encoding="utf-8")
+        (self.path / "metrics.py").write_text(METRICS, encoding="utf-8")
+        lines = [
+            f"r{number},text {number},text {number if number % 2 else 'other'}"
+            for number in range(1, rows + 1)
+        ]
+        (self.path / "rows.csv").write_text("\n".join(["id,text,answer", *lines, ""]), encoding="utf-8")
+        return self
+
+    def serve(self, server: ModelServer, **settings: str) -> Folder:
+        lines = ["[models.office]", 'provider = "openai"', 'model = "small"', f'base_url = "{server.url}"']
+        lines += [f'{name} = "{value}"' for name, value in settings.items()]
+        (self.path / "promptls.toml").write_text("\n".join(lines), encoding="utf-8")
+        return self
+
+    def experiment(self, **changes: object) -> Experiment:
+        return define_experiment(self.prompt, **changes)
+
+    async def run(
+        self, on_event: Callable[[Event], None] = lambda _event: None, rows: int | None = None
+    ) -> Finished:
+        return await run_plan(await plan_run(self.experiment(), rows), on_event)
