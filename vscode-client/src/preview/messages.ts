@@ -21,5 +21,6 @@ export interface Choice {
 export type FromPage =
   | { type: "ready" }
   | { type: "choose"; choice: Choice }
-  | { type: "reveal"; line: number }
+  /** `path` names another file than the prompt: an included one. */
+  | { type: "reveal"; line: number; path?: string }
   | { type: "copy"; text: string; what: string };

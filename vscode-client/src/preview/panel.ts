@@ -158,15 +158,16 @@ export class PreviewPanel implements vscode.Disposable {
         vscode.window.setStatusBarMessage(`$(check) Copied ${message.what}`, 3000);
         return;
       case "reveal":
-        await this.#reveal(message.line);
+        await this.#reveal(message.line, message.path);
     }
   }
 
-  async #reveal(line: number): Promise<void> {
+  async #reveal(line: number, file: string | undefined): Promise<void> {
     if (this.#uri === undefined) {
       return;
     }
-    const uri = vscode.Uri.parse(this.#uri);
+    const prompt = vscode.Uri.parse(this.#uri);
+    const uri = file === undefined || file === prompt.fsPath ? prompt : vscode.Uri.file(file);
     const shown = vscode.window.visibleTextEditors.find((editor) => editor.document.uri.toString() === this.#uri);
     const at = new vscode.Range(line, 0, line, 0);
     const editor = await vscode.window.showTextDocument(

@@ -134,12 +134,16 @@ function meter(result: PreviewResult, rendering: Rendering | undefined): HTMLEle
       element("span", { class: "muted" }, result.encoding),
       rendering === undefined ? undefined : element("span", { class: "muted" }, milliseconds(rendering.seconds)),
       element("span", { class: "spacer" }),
-      numberField("limit", "Limit", limit, (value) => {
-        choose({ limit: value });
-      }),
-      numberField("step", "Step", result.truncationStep, (value) => {
-        choose({ step: value });
-      }),
+      element(
+        "span",
+        { class: "controls" },
+        numberField("limit", "Limit", limit, (value) => {
+          choose({ limit: value });
+        }),
+        numberField("step", "Step", result.truncationStep, (value) => {
+          choose({ step: value });
+        }),
+      ),
     ),
     limit === null ? undefined : bar,
   );
@@ -176,14 +180,16 @@ function failureBanner(): HTMLElement | undefined {
   if (failure === undefined) {
     return undefined;
   }
-  const { line } = failure;
+  const { line, path } = failure;
+  const elsewhere = path !== null && path !== state.result?.path;
+  const place = line === null ? "" : `: ${elsewhere ? `${path.split(/[\\/]/).at(-1) ?? path}, ` : ""}line ${line + 1}`;
   return element(
     "div",
     { class: "failure", role: "alert" },
     element(
       "div",
       {},
-      element("strong", {}, line === null ? "Cannot render" : `Cannot render: line ${line + 1}`),
+      element("strong", {}, `Cannot render${place}`),
       element("p", {}, failure.message),
       failure.excerpt === null || failure.excerpt === "" ? undefined : element("pre", {}, failure.excerpt),
       state.outdated ? element("p", { class: "muted" }, "Below is the last rendering that worked.") : undefined,
@@ -191,7 +197,7 @@ function failureBanner(): HTMLElement | undefined {
     line === null
       ? undefined
       : button("Go to line", { id: "go-to-failure" }, () => {
-          host.post({ type: "reveal", line });
+          host.post(elsewhere ? { type: "reveal", line, path } : { type: "reveal", line });
         }),
   );
 }

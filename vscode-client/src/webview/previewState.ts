@@ -12,7 +12,7 @@ export interface PreviewState {
   rendering: Rendering | undefined;
   /** True when `rendering` is of an earlier text than the failure. */
   outdated: boolean;
-  failure: RenderingFailure | { kind: string; message: string; line: null; excerpt: null } | undefined;
+  failure: RenderingFailure | { kind: string; message: string; path: null; line: null; excerpt: null } | undefined;
   view: View;
   choice: Choice;
   /** The template line of the cursor, from 0. */
@@ -66,7 +66,7 @@ export function withoutAnswer(state: PreviewState, uri: string, message: string)
     result: sameFile ? state.result : undefined,
     rendering,
     outdated: rendering !== undefined,
-    failure: { kind: "server", message, line: null, excerpt: null },
+    failure: { kind: "server", message, path: null, line: null, excerpt: null },
   };
 }
 

@@ -22,6 +22,9 @@ let filter = "";
 /** Numbers of the rows whose details stand open. */
 let opened = new Set<number>();
 
+/** A text of more characters gets a wide column. */
+const LONG = 40;
+
 host.post({ type: "ready" });
 
 function fail(message: string): void {
@@ -157,13 +160,23 @@ function head(columns: readonly string[], current: ResultsResult): HTMLElement {
         return element(
           "th",
           { scope: "col", "aria-sort": direction, class: isNumeric(column, current.rows) ? "numeric" : undefined },
-          button(`${column}${mark}`, { id: `sort-${index}`, class: "sort" }, () => {
-            sortBy(column);
-          }),
+          sortButton(column, mark, index),
         );
       }),
     ),
   );
+}
+
+/** The long name of a metric may break after each underscore. */
+function sortButton(column: string, mark: string, index: number): HTMLElement {
+  const made = button("", { id: `sort-${index}`, class: "sort" }, () => {
+    sortBy(column);
+  });
+  for (const [place, word] of column.split("_").entries()) {
+    made.append(...(place === 0 ? [word] : ["_", element("wbr", {}), word]));
+  }
+  made.append(mark);
+  return made;
 }
 
 /** Ascending, then descending, then the order of the dataset again. */
@@ -235,9 +248,11 @@ function cell(row: Row, column: string): HTMLElement {
     const verdict = verdictOf(value);
     return element("td", { class: "score" }, element("span", { class: `verdict ${verdict}` }, scoreText(value)));
   }
-  return numberOf(value) === undefined
-    ? element("td", {}, element("div", { class: "clamped" }, textOf(value)))
-    : element("td", { class: "numeric" }, shortNumber(value));
+  if (numberOf(value) !== undefined) {
+    return element("td", { class: "numeric" }, shortNumber(value));
+  }
+  const text = textOf(value);
+  return element("td", {}, element("div", { class: text.length > LONG ? "clamped long" : "clamped" }, text));
 }
 
 function scoreText(value: unknown): string {

@@ -10,16 +10,30 @@ export interface Sorting {
 }
 
 /** Columns about the call rather than its content: they stand in a row's details. */
-const ASIDE = new Set(["model", "experiment", "experiment_name", "cost", "prompt_hash", "cached", "repeat", "row", "id"]);
+const ASIDE = new Set([
+  "cost",
+  "experiment_name",
+  "finish_reason",
+  "input_tokens",
+  "output_tokens",
+  "rendered_hash",
+  "row_number",
+]);
+/** Columns that say something only where they tell rows apart. */
+const TELLING_APART = new Set(["model", "repeat"]);
 const LONGEST_NUMBER = 40;
 
-/** Columns of the table: the row's own and its response first, then the scores; the rest only in the details. */
+/** Columns of the table: the scores first, where a narrow panel shows them too, then what the row holds. */
 export function shownColumns(result: ResultsResult): string[] {
   const scores = new Set(result.metrics.map((metric) => metric.name));
   const content = result.columns.filter(
-    (column) => !scores.has(column) && !ASIDE.has(column) && !isReason(column, result.metrics) && hasValues(result.rows, column),
+    (column) =>
+      !scores.has(column) &&
+      !ASIDE.has(column) &&
+      !isReason(column, result.metrics) &&
+      valuesOf(result.rows, column).size > (TELLING_APART.has(column) ? 1 : 0),
   );
-  return [...content, ...result.columns.filter((column) => scores.has(column))];
+  return [...result.columns.filter((column) => scores.has(column)), ...content];
 }
 
 /** The column that says why a metric scored as it did: its name is the metric's and the word. */
@@ -27,8 +41,9 @@ export function isReason(column: string, metrics: readonly Metric[]): boolean {
   return metrics.some(({ name }) => column.startsWith(name) && /^[\W_]?reason$/.test(column.slice(name.length)));
 }
 
-function hasValues(rows: readonly Row[], column: string): boolean {
-  return rows.some((row) => textOf(row[column]) !== "");
+/** The different texts in a column; empty cells are none. */
+function valuesOf(rows: readonly Row[], column: string): Set<string> {
+  return new Set(rows.map((row) => textOf(row[column])).filter((text) => text !== ""));
 }
 
 /** Returns the rows whose text holds every word of the filter, in the order of the sorting. */

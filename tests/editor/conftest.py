@@ -1,0 +1,141 @@
+"""A real VS Code in a real browser: code-server, driven through Chromium.
+
+What it needs is installed once into a cache outside the repository, and the extension is built when
+its sources are newer than it.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from code_server import CodeServer, running
+from workbench import Workbench
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+ROOT = Path(__file__).resolve().parents[2]
+ARTEFACTS = ROOT / "test-artefacts" / "editor"
+EXTENSION = ROOT / "vscode-client" / "promptls.vsix"
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM_ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.editor)
+
+
+@pytest.fixture(scope="session")
+def code_server_command() -> Path:
+    """The command that starts code-server, installed first when it is missing."""
+    return Path(_last_line_of([ROOT / "scripts" / "install-code-server.sh"]))
+
+
+@pytest.fixture(scope="session")
+def extension() -> Path:
+    """The extension's file, of the sources as they are now."""
+    sources = [
+        path
+        for folder in ("vscode-client/src", "vscode-client/icons", "grammars", "server/promptls")
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    ]
+    sources += [
+        *(ROOT / "vscode-client").glob("*.json"),
+        ROOT / "vscode-client/build.mjs",
+        ROOT / "pyproject.toml",
+    ]
+    if not EXTENSION.exists() or EXTENSION.stat().st_mtime < max(path.stat().st_mtime for path in sources):
+        _last_line_of([ROOT / "scripts" / "build-extension.sh"])
+    return EXTENSION
+
+
+@pytest.fixture(scope="session")
+def code_server(
+    code_server_command: Path, extension: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[CodeServer]:
+    """A code-server whose extension starts the server of this Python environment."""
+    settings = {"promptls.server.path": str(Path(sys.executable).with_name("promptls"))}
+    home = tmp_path_factory.mktemp("code-server")
+    with running(code_server_command, home, extension, machine_settings=settings) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all tests; each opens a window of its own."""
+    from playwright.sync_api import sync_playwright
+
+    chromium = next((found for name in CHROMIUM_NAMES if (found := shutil.which(name))), None)
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=list(CHROMIUM_ARGUMENTS))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    """A copy of the example project, without the results of earlier runs, and with a short dataset."""
+    folder = tmp_path / "support_triage"
+    shutil.copytree(
+        ROOT / "examples" / "support_triage", folder, ignore=shutil.ignore_patterns("experiments")
+    )
+    dataset = folder / "datasets" / "support_triage.csv"
+    lines = dataset.read_text("utf-8").splitlines(keepends=True)
+    dataset.write_text("".join(lines[:7]), "utf-8")
+    return folder
+
+
+@pytest.fixture
+def open_folder(
+    browser: Browser, request: pytest.FixtureRequest
+) -> Iterator[Callable[[CodeServer, Path], Workbench]]:
+    """Opens a folder in a window of VS Code. What the window shows at the end of the test is kept."""
+    name = re.sub(r"\W+", "_", request.node.name).strip("_")
+    opened: list[tuple[Workbench, CodeServer]] = []
+
+    def open_it(server: CodeServer, folder: Path) -> Workbench:
+        page = browser.new_page(viewport={"width": 1500, "height": 950})
+        workbench = Workbench(page, ARTEFACTS, name)
+        opened.append((workbench, server))
+        workbench.open_folder(server.address, folder)
+        return workbench
+
+    yield open_it
+    for workbench, server in opened:
+        workbench.screenshot("end")
+        server.keep_logs(ARTEFACTS / f"{name}.log")
+        workbench.page.close()
+
+
+@pytest.fixture
+def workbench(
+    code_server: CodeServer, example: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+) -> Workbench:
+    """VS Code with the example project."""
+    return open_folder(code_server, example)
+
+
+def _last_line_of(command: list[Path]) -> str:
+    """The last line that a script prints; its explanations go to the test's own error output."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        pytest.fail(f"{command[0].name} failed with exit code {done.returncode}; its output says why.")
+    return done.stdout.strip().splitlines()[-1]

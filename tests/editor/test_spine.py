@@ -1,0 +1,127 @@
+"""A prompt in a real VS Code: checked, counted, rendered, run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import expect
+from workbench import Workbench
+
+PROMPT = "triage_v2.yml.j2"
+
+
+def line_of(folder: Path, text: str) -> int:
+    """The line of the prompt, from 1, that begins with a text."""
+    lines = (folder / PROMPT).read_text("utf-8").splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.startswith(text))
+
+
+def test_the_example_opens_as_a_prompt_without_a_finding(workbench: Workbench) -> None:
+    workbench.open_file(PROMPT)
+    expect(workbench.lens("Preview")).to_be_visible()
+    expect(workbench.status("Prompt Template")).to_be_visible()
+    expect(workbench.problems()).to_have_count(0)
+
+
+def test_a_diagnostic_appears_while_typing_and_vanishes_with_the_fix(
+    workbench: Workbench, example: Path
+) -> None:
+    workbench.open_file(PROMPT)
+    expect(workbench.lens("Preview")).to_be_visible()
+    workbench.problems()
+    name = line_of(example, "- name: ticket")
+    workbench.go_to(name + 1, 3)
+    workbench.page.keyboard.press("Delete")
+    expect(workbench.problem("unknown-part-key").first).to_be_visible()
+    expect(workbench.page.locator(".squiggly-error, .squiggly-warning").first).to_be_visible()
+    workbench.screenshot("broken")
+    workbench.type("r")
+    expect(workbench.problems()).to_have_count(0)
+    expect(workbench.page.locator(".squiggly-error, .squiggly-warning")).to_have_count(0)
+
+
+def test_hovering_a_part_tells_its_tokens(workbench: Workbench, example: Path) -> None:
+    workbench.open_file(PROMPT)
+    expect(workbench.lens("Preview")).to_be_visible()
+    hover = workbench.hover(line_of(example, "- name: answer format"), 10)
+    expect(hover.first).to_contain_text(re.compile(r"\d+ tokens"))
+
+
+def test_the_status_bar_counts_the_tokens_against_the_limit(workbench: Workbench) -> None:
+    workbench.open_file(PROMPT)
+    expect(workbench.status(re.compile(r"\d+ / 1,000 tokens"))).to_be_visible()
+
+
+def test_the_preview_shows_the_parts_and_follows_the_typing(workbench: Workbench, example: Path) -> None:
+    workbench.open_file(PROMPT)
+    workbench.click_lens("Preview")
+    preview = workbench.panel("answer format")
+    expect(preview.get_by_role("listitem", name=re.compile("system part answer format"))).to_contain_text(
+        "Return exactly this JSON"
+    )
+    expect(preview.locator("#tokens")).to_have_text(re.compile(r"\d+ of 1,000 tokens"))
+    workbench.screenshot("preview")
+    workbench.go_to(line_of(example, "    Return exactly this JSON"), 5)
+    workbench.type("Typed just now. ")
+    expect(preview.get_by_role("listitem", name=re.compile("answer format"))).to_contain_text(
+        "Typed just now."
+    )
+
+
+def test_a_broken_prompt_keeps_its_last_preview_under_the_error(workbench: Workbench, example: Path) -> None:
+    workbench.open_file(PROMPT)
+    workbench.click_lens("Preview")
+    preview = workbench.panel("answer format")
+    workbench.go_to(line_of(example, "    Return exactly this JSON"), 5)
+    workbench.type("{% if %}")
+    expect(preview.get_by_role("alert")).to_contain_text("Cannot render")
+    expect(preview.locator("#view.outdated")).to_contain_text("Return exactly this JSON")
+    workbench.screenshot("broken")
+    for _ in "{% if %}":
+        workbench.page.keyboard.press("Backspace")
+    expect(preview.get_by_role("alert")).to_have_count(0)
+    expect(preview.locator("#view.outdated")).to_have_count(0)
+
+
+def test_a_click_on_a_part_reveals_its_template_line(workbench: Workbench, example: Path) -> None:
+    workbench.open_file(PROMPT)
+    workbench.click_lens("Preview")
+    preview = workbench.panel("answer format")
+    preview.get_by_role("button", name="answer format", exact=True).click()
+    line = line_of(example, "- name: answer format")
+    expect(workbench.status("Ln ")).to_contain_text(re.compile(rf"Ln {line}, Col"))
+
+
+def test_a_tighter_limit_in_the_preview_cuts_parts(workbench: Workbench) -> None:
+    workbench.open_file(PROMPT)
+    workbench.click_lens("Preview")
+    preview = workbench.panel("answer format")
+    preview.get_by_label("Limit").fill("150")
+    preview.get_by_label("Limit").press("Enter")
+    expect(preview.locator("#tokens")).to_contain_text("of 150 tokens")
+    workbench.screenshot("limit")
+
+
+def test_another_sample_renders_another_ticket(workbench: Workbench) -> None:
+    workbench.open_file(PROMPT)
+    workbench.click_lens("Preview")
+    preview = workbench.panel("answer format")
+    ticket = preview.get_by_role("listitem", name=re.compile("user part ticket"))
+    before = ticket.inner_text()
+    preview.get_by_label("Sample data").select_option(index=1)
+    expect(ticket).not_to_have_text(before)
+
+
+def test_an_experiment_runs_from_its_lens_and_shows_its_scores(workbench: Workbench) -> None:
+    workbench.open_file(PROMPT)
+    workbench.click_lens("Run triage")
+    results = workbench.panel("labels_exact_match")
+    expect(results.get_by_label("Scores")).to_contain_text(re.compile(r"priority_accuracy\s*\d+"))
+    expect(results.locator("tbody tr.row")).to_have_count(6)
+    expect(workbench.lens(re.compile(r"labels_exact_match \d"))).to_be_visible()
+    results.locator("#open-0").click()
+    expect(results.locator("tr.details")).to_contain_text("labels_exact_match_reason")
+    workbench.screenshot("results")
+    results.get_by_label("Filter rows").fill("no row holds this text")
+    expect(results.locator("tbody tr.row")).to_have_count(0)

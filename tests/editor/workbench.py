@@ -1,0 +1,145 @@
+"""A window of VS Code, used as a person does: by keyboard, mouse, and looking."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from playwright.sync_api import Error, Frame, Locator, Page, expect
+
+# Generous: the machine may run other tests. Everything waits for what it needs, and goes on at once.
+PATIENCE: Final = 60_000
+"""Milliseconds."""
+
+expect.set_options(timeout=PATIENCE)
+
+
+class Workbench:
+    """What a person sees and does in one window."""
+
+    def __init__(self, page: Page, artefacts: Path, name: str) -> None:
+        self.page = page
+        self._artefacts = artefacts
+        self._name = name
+        page.set_default_timeout(PATIENCE)
+
+    def open_folder(self, address: str, folder: Path) -> None:
+        """Show a folder; true when its files are listed."""
+        self.page.goto(f"{address}/?folder={quote(str(folder))}")
+        expect(self.page.locator(".explorer-folders-view .monaco-list-row").first).to_be_visible()
+
+    def open_file(self, name: str) -> None:
+        """Open a file by its name, with the cursor at its beginning."""
+        self.page.keyboard.press("Control+P")
+        box = self.page.locator(".quick-input-widget input[type=text]")
+        expect(box).to_be_focused()
+        box.fill(name)
+        expect(self.page.locator(".quick-input-list .monaco-list-row.focused")).to_contain_text(name)
+        self.page.keyboard.press("Enter")
+        expect(self.page.locator(".editor-group-container .tab.active", has_text=name)).to_be_visible()
+        self.focus_editor()
+
+    def run_command(self, title: str) -> None:
+        """Run a command from the palette."""
+        self.page.keyboard.press("F1")
+        box = self.page.locator(".quick-input-widget input[type=text]")
+        expect(box).to_be_focused()
+        box.fill(f">{title}")
+        expect(self.page.locator(".quick-input-list .monaco-list-row.focused")).to_contain_text(title)
+        self.page.keyboard.press("Enter")
+
+    def focus_editor(self) -> None:
+        """Give the keyboard to the first group of editors."""
+        self.page.keyboard.press("Control+1")
+        expect(self.page.locator(".editor-instance .monaco-editor.focused").first).to_be_visible()
+
+    def go_to(self, line: int, column: int = 1) -> None:
+        """Move the cursor; both count from 1."""
+        self.focus_editor()
+        self.page.keyboard.press("Control+G")
+        box = self.page.locator(".quick-input-widget input[type=text]")
+        expect(box).to_be_focused()
+        box.fill(f":{line}:{column}")
+        self.page.keyboard.press("Enter")
+        expect(self.status("Ln ")).to_contain_text(f"Ln {line}, Col {column}")
+
+    def type(self, text: str) -> None:
+        """Type at the cursor, key by key."""
+        self.page.keyboard.type(text)
+
+    def hover(self, line: int, column: int) -> Locator:
+        """Ask for the hover of a place; returns what pops up."""
+        self.go_to(line, column)
+        self.page.keyboard.press("Control+K")
+        self.page.keyboard.press("Control+I")
+        popup = self.page.locator(".monaco-hover:visible .hover-contents, .monaco-resizable-hover:visible")
+        expect(popup.first).to_be_visible()
+        return popup
+
+    def problems(self) -> Locator:
+        """The rows of the problems panel, which is opened when it is not."""
+        rows = self.page.locator(".markers-panel .monaco-list-row")
+        if self.page.locator(".markers-panel").count() == 0:
+            self.page.keyboard.press("Control+Shift+M")
+            expect(self.page.locator(".markers-panel")).to_be_visible()
+            self.focus_editor()
+        return rows
+
+    def problem(self, text: str) -> Locator:
+        """The problems that say a text."""
+        return self.problems().filter(has_text=text)
+
+    def lens(self, text: str | re.Pattern[str]) -> Locator:
+        """The code lenses that say a text."""
+        return self.page.locator(".codelens-decoration a", has_text=text)
+
+    def click_lens(self, text: str) -> None:
+        """Click a code lens, as soon as it stands still: lenses are laid anew when the text changes."""
+        lens = self.lens(text).first
+        expect(lens).to_be_visible()
+        box = None
+        while box is None or box != lens.bounding_box():
+            box = lens.bounding_box()
+            self.page.wait_for_timeout(100)
+        # By place: a click on the element would scroll the whole workbench to it.
+        self.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+    def status(self, text: str | re.Pattern[str]) -> Locator:
+        """The items of the status bar that say a text."""
+        return self.page.locator(".statusbar-item", has_text=text)
+
+    def inlay_hints(self) -> Locator:
+        """The inlay hints in sight."""
+        return self.page.locator(".view-lines span[class*='dyn-rule'], .view-lines [class*='inlayHint']")
+
+    def panel(self, text: str) -> Frame:
+        """The page of the panel that shows a text, once one does."""
+        return self._until(lambda: self._frame_with(text), f"no panel shows {text!r}")
+
+    def screenshot(self, what: str) -> None:
+        """Keep a picture of the window among the test's artefacts."""
+        self._artefacts.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=self._artefacts / f"{self._name}-{what}.png")
+
+    def _frame_with(self, text: str) -> Frame | None:
+        for frame in self.page.frames:
+            try:
+                root = frame.query_selector("#root")
+                if root is not None and text in root.inner_text():
+                    return frame
+            except Error:  # The frame went away meanwhile.
+                continue
+        return None
+
+    def _until(self, found: Callable[[], Frame | None], otherwise: str) -> Frame:
+        end = time.monotonic() + PATIENCE / 1000
+        while time.monotonic() < end:
+            frame = found()
+            if frame is not None:
+                return frame
+            self.page.wait_for_timeout(100)
+        raise AssertionError(otherwise)
