@@ -97,13 +97,15 @@ def execute(arguments: argparse.Namespace) -> int:
 async def _run(experiment: Experiment, arguments: argparse.Namespace) -> Finished:
     from promptls.cli.progress import shown_progress
     from promptls.experiments.plan import plan_run
+    from promptls.experiments.row_rendering import row_renderer
     from promptls.experiments.runner import run_plan
 
-    plan = await plan_run(experiment, arguments.rows)
-    if not arguments.json:
-        print(_heading(plan), flush=True)
-    with shown_progress(quiet=arguments.json) as tell:
-        return await run_plan(plan, tell)
+    async with row_renderer(experiment) as renderer:
+        plan = await plan_run(experiment, arguments.rows, renderer)
+        if not arguments.json:
+            print(_heading(plan), flush=True)
+        with shown_progress(quiet=arguments.json) as tell:
+            return await run_plan(plan, tell, renderer=renderer)
 
 
 def _heading(plan: Plan) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from promptls.datasets.dataset import Row
 from promptls.experiments.plan import Plan
-from promptls.experiments.row_rendering import RenderedRow, RowRenderer
+from promptls.experiments.row_rendering import RenderedRow, RowRenderer, row_renderer
 from promptls.experiments.row_result import RowResult, Score
 from promptls.metrics.binding import bound_arguments
 from promptls.metrics.metric import Metric
@@ -18,16 +18,15 @@ from promptls.models.registry import ModelReference, open_model
 
 
 @asynccontextmanager
-async def opened_models(plan: Plan) -> AsyncIterator[Asker]:
+async def opened_models(plan: Plan, renderer: RowRenderer | None) -> AsyncIterator[Asker]:
     """What asks the plan's models, each opened once; at the end all of them are closed."""
     async with AsyncExitStack() as stack:
-        renderer = RowRenderer(plan.experiment)
-        stack.push_async_callback(renderer.close)
+        rows = await stack.enter_async_context(row_renderer(plan.experiment, renderer))
         models: dict[str, Model] = {}
         for reference in plan.experiment.models:
             models[reference.name] = open_model(reference)
             stack.push_async_callback(models[reference.name].close)
-        yield Asker(plan, renderer, models)
+        yield Asker(plan, rows, models)
 
 
 class Asker:

@@ -9,7 +9,7 @@ from itertools import islice
 from promptls.datasets.dataset import Dataset, Row
 from promptls.datasets.registry import open_dataset
 from promptls.experiments.definition import Experiment
-from promptls.experiments.row_rendering import RowRenderer
+from promptls.experiments.row_rendering import RowRenderer, row_renderer
 from promptls.metrics.binding import check_binding
 from promptls.metrics.loading import load_metric
 from promptls.metrics.metric import Metric
@@ -61,8 +61,12 @@ class Plan:
         return islice(self.dataset.rows(), self.row_limit)
 
 
-async def plan_run(experiment: Experiment, row_limit: int | None = None) -> Plan:
+async def plan_run(
+    experiment: Experiment, row_limit: int | None = None, renderer: RowRenderer | None = None
+) -> Plan:
     """The plan of a run over the first `row_limit` rows, or all of them; every row is rendered.
+
+    An open `renderer` of the experiment is used where there is one.
 
     Raises `WrongUse` for what can never run (a missing file, metric or column) and `Failure` for
     what cannot run now (a model that is not installed, a line that cannot be read).
@@ -78,17 +82,14 @@ async def plan_run(experiment: Experiment, row_limit: int | None = None) -> Plan
     failing: list[FailingRow] = []
     files = {str(experiment.prompt): None}
     tokens = 0
-    renderer = RowRenderer(experiment)
-    try:
+    async with row_renderer(experiment, renderer) as opened:
         for row in islice(dataset.rows(), row_limit):
-            rendered = await renderer.render(row)
+            rendered = await opened.render(row)
             digests.append(rendered.digest)
             tokens += rendered.tokens
             files.update(dict.fromkeys(rendered.files))
             if rendered.error is not None:
                 failing.append(FailingRow(row.number, row.line, rendered.error))
-    finally:
-        await renderer.close()
     if not digests:
         raise WrongUse(
             "the data set has no rows", FilePlace(dataset.path), "add rows below the line with the names"

@@ -23,6 +23,7 @@ from promptls.experiments.definition import adjusted, define_experiment
 from promptls.experiments.events import to_json
 from promptls.experiments.plan import plan_run
 from promptls.experiments.request import RunRequest
+from promptls.experiments.row_rendering import row_renderer
 from promptls.experiments.runner import run_plan
 from promptls.text.failure import Failure
 
@@ -63,8 +64,9 @@ async def _run(request: RunRequest, tell: Callable[[Mapping[str, Any]], None]) -
     )
     # Metrics may read files beside them by a relative path, as they can when the file itself is run.
     os.chdir(experiment.base)
-    plan = await plan_run(experiment, request.rows)
-    await run_plan(plan, lambda event: tell(to_json(event)))
+    async with row_renderer(experiment) as renderer:
+        plan = await plan_run(experiment, request.rows, renderer)
+        await run_plan(plan, lambda event: tell(to_json(event)), renderer=renderer)
 
 
 def _await_cancel(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,6 +79,19 @@ class RowRenderer:
             for name in experiment.input_keys
             if name in row.values or name in experiment.input_defaults
         }
+
+
+@asynccontextmanager
+async def row_renderer(
+    experiment: Experiment, opened: RowRenderer | None = None
+) -> AsyncIterator[RowRenderer]:
+    """`opened`, or where that is None a renderer of its own, which is closed at the end of the block."""
+    renderer = opened or RowRenderer(experiment)
+    try:
+        yield renderer
+    finally:
+        if opened is None:
+            await renderer.close()
 
 
 def digest_of(messages: Sequence[Mapping[str, Any]]) -> str:

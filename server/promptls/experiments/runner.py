@@ -15,6 +15,7 @@ from promptls.experiments.journal import Journal, create_journal
 from promptls.experiments.manifest import begun_manifest, ended_manifest, write_manifest
 from promptls.experiments.plan import Plan
 from promptls.experiments.results_table import write_table
+from promptls.experiments.row_rendering import RowRenderer
 from promptls.experiments.row_result import RowResult
 from promptls.experiments.tally import Totals
 from promptls.models.model import ModelError
@@ -27,8 +28,16 @@ HOPELESS = 5
 Asking = tuple[Row, ModelReference, int]
 
 
-async def run_plan(plan: Plan, on_event: Callable[[Event], None], *, now: datetime | None = None) -> Finished:
+async def run_plan(
+    plan: Plan,
+    on_event: Callable[[Event], None],
+    *,
+    renderer: RowRenderer | None = None,
+    now: datetime | None = None,
+) -> Finished:
     """Asks every model about every row, scores the responses, and writes table and manifest.
+
+    An open `renderer` of the experiment is used where there is one.
 
     A row that fails is a result with an `error`. A cancelled run ends at once, tells `Stopped` and
     keeps its journal. Raises `Failure` when nothing can be written, or when the model answers no
@@ -42,7 +51,7 @@ async def run_plan(plan: Plan, on_event: Callable[[Event], None], *, now: dateti
         manifest = begun_manifest(plan, journal.name, started)
         journal.describe(manifest)
         on_event(Started(journal.name, plan.results, len(plan.failing), plan.input_tokens, str(journal.path)))
-        await run.ask_all()
+        await run.ask_all(renderer)
         table = journal.path.with_name(f"{journal.name}.csv")
         write_table(table, plan, journal)
         ended = ended_manifest(manifest, run.totals.summary())
@@ -79,9 +88,9 @@ class _Run:
         self.totals = Totals(plan.metrics, [model.name for model in plan.experiment.models])
         self._answered = False
 
-    async def ask_all(self) -> None:
+    async def ask_all(self, renderer: RowRenderer | None) -> None:
         """Every result is in the journal."""
-        async with opened_models(self._plan) as asker:
+        async with opened_models(self._plan, renderer) as asker:
             askings = self._askings()
             at_once = min(self._plan.experiment.concurrency, self._plan.results)
             workers = [asyncio.create_task(self._work(askings, asker)) for _ in range(at_once)]
