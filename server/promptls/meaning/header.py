@@ -9,6 +9,7 @@ from typing import Any, Final
 import yaml
 
 from promptls.settings.header import Header
+from promptls.settings.valid_part import Invalid, valid_part
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.compose import compose
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
@@ -113,10 +114,21 @@ def _read(text: str, begin: int, base: int, end: int) -> Declarations:
         return Declarations(Span(begin, end), problems=(problem,))
     try:
         data = yaml.load(text, Loader=_Loader)  # noqa: S506  (it is the safe loader)
-    except (yaml.YAMLError, ValueError) as error:
-        problem = HeaderProblem("invalid-value", composed.root.span, str(error).splitlines()[0])
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        said = (str(error).splitlines() or ["not readable"])[0]
+        problem = HeaderProblem("invalid-value", composed.root.span, said)
+        return Declarations(Span(begin, end), composed.root, problems=(problem,))
+    if _is_inside_itself(data, ()):
+        problem = HeaderProblem("invalid-value", composed.root.span, "an alias stands inside its own anchor")
         return Declarations(Span(begin, end), composed.root, problems=(problem,))
     return declarations_of(composed.root, data, Span(begin, end), frozenset())
+
+
+def _is_inside_itself(value: Any, around: tuple[int, ...]) -> bool:
+    if not isinstance(value, (dict, list)):
+        return False
+    inside = value.values() if isinstance(value, dict) else value
+    return id(value) in around or any(_is_inside_itself(item, (*around, id(value))) for item in inside)
 
 
 def declarations_of(
@@ -138,23 +150,16 @@ def declarations_of(
 def _validated(
     tree: Mapping, data: dict[str, Any], own_keys: frozenset[str]
 ) -> tuple[Header, tuple[HeaderProblem, ...]]:
-    from pydantic import ValidationError
-
     known = {key: value for key, value in data.items() if isinstance(key, str)}
     if own_keys:
         known = {key: value for key, value in known.items() if key in Header.model_fields}
-    try:
-        return Header.model_validate(known), ()
-    except ValidationError as error:
-        wrong = error.errors(include_url=False)
-    keys = {str(found["loc"][0]) for found in wrong}
-    valid = {key: value for key, value in known.items() if key not in keys}
-    return Header.model_validate(valid), tuple(_problem(tree, found) for found in wrong)
+    settings, invalid = valid_part(Header, known)
+    return settings, tuple(_problem(tree, found) for found in invalid)
 
 
-def _problem(tree: Mapping, found: Any) -> HeaderProblem:
-    path = tuple(part for part in found["loc"] if not (isinstance(part, str) and "[" in part))
-    if found["type"] == "extra_forbidden":
+def _problem(tree: Mapping, found: Invalid) -> HeaderProblem:
+    path = found.path
+    if found.is_unknown_key:
         key = str(path[-1])
         owner = _node_at(tree, path[:-1])
         entry = owner.entry(key) if isinstance(owner, Mapping) else None
@@ -165,8 +170,8 @@ def _problem(tree: Mapping, found: Any) -> HeaderProblem:
     while node is None and shown:
         shown = shown[:-1]
         node = _node_at(tree, shown)
-    message = found["msg"][:1].lower() + found["msg"][1:]
-    message = f"`{'.'.join(str(part) for part in shown)}`: {message}"
+    said = found.message[:1].lower() + found.message[1:]
+    message = f"`{'.'.join(str(part) for part in path)}`: {said}"
     if isinstance(node, Scalar) or node is None or not shown:
         return HeaderProblem("invalid-value", node.span if node else tree.span, message)
     owner = _node_at(tree, shown[:-1])

@@ -37,6 +37,9 @@ _BY_TYPE: Final[dict[str, Any]] = {
 _TURNS: Final = 2
 """How many elements a list has: two show what a loop repeats."""
 
+_MOST_STEPS: Final = 20
+"""How deep made-up data nests; loops over their own elements go deeper for nothing."""
+
 _Path = tuple[object, ...]
 _Tree = dict[object, Any]
 
@@ -141,5 +144,5 @@ def _path(node: Expression, loops: dict[str, _Path]) -> _Path:
 
 def _add(root: _Tree, path: _Path) -> None:
     tree = root
-    for step in path:
+    for step in path[:_MOST_STEPS]:
         tree = tree.setdefault(step, {})

@@ -48,13 +48,16 @@ def check(context: FileContext) -> Iterator[Finding]:
         if value is None or not name:
             continue
         span = value.span.shifted(start)
-        earlier = [
-            other
-            for other in seen.get(name, ())
-            if not context.template.branches.exclude(other.start, span.start)
-        ]
+        earlier = next(
+            (
+                other
+                for other in seen.get(name, ())
+                if not context.template.branches.exclude(other.start, span.start)
+            ),
+            None,
+        )
         if earlier:
-            related = RelatedPlace(context.path, earlier[0], f"`{name}` stands here first")
+            related = RelatedPlace(context.path, earlier, f"`{name}` stands here first")
             yield Finding(span, f"an earlier part is named `{name}` already", related=(related,))
         seen.setdefault(name, []).append(span)
 

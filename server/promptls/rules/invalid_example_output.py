@@ -47,10 +47,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 from promptls.meaning.header import Example
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.rules.schema_error import schema_error
 from promptls.syntax.yaml.nodes import key_text
 from promptls.text.span import Span
 
@@ -74,7 +74,7 @@ def check(context: FileContext) -> Iterator[Finding]:
             except ValueError as error:
                 yield Finding(span, f"the output of example {number} is not valid JSON: {_reason(error)}")
                 continue
-        if isinstance(schema, dict) and (wrong := _schema_error(value, schema)):
+        if isinstance(schema, dict) and (wrong := schema_error(value, schema)):
             yield Finding(span, f"the output of example {number} does not fit `output_schema`: {wrong}")
 
 
@@ -86,21 +86,6 @@ def _reason(error: ValueError) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos}"
     return str(error)
-
-
-def _schema_error(value: Any, schema: dict[str, Any]) -> str:
-    """What is wrong with the value, in the words of jsonschema; nothing where the schema itself is wrong."""
-    import jsonschema
-
-    try:
-        validator = jsonschema.validators.validator_for(schema)
-        validator.check_schema(schema)
-        error = next(
-            iter(sorted(validator(schema).iter_errors(value), key=lambda found: list(found.path))), None
-        )
-    except (jsonschema.SchemaError, RecursionError, TypeError, ValueError):
-        return ""
-    return error.message if error else ""
 
 
 RULE = Rule(

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cached_property, wraps
 from typing import Final, TypeVar
 
-from promptls.syntax.jinja.scan import Tag, scan
+from promptls.syntax.jinja.scan import UNSEEN, Tag, scan
 from promptls.text.lines import line_starts
 
 _CONTENT: Final = re.compile(r"^[ \t]*(?!---(?:\s|$)|#|%)\S", re.MULTILINE)
@@ -43,10 +43,12 @@ class Chunk:
     @cached_property
     def has_content(self) -> bool:
         """Whether anything but tags, comments and blank lines stands in the chunk."""
-        text = self.text
-        for tag in reversed(self.tags):
-            text = text[: tag.span.start] + " " + text[tag.span.end :]
-        return bool(_CONTENT.search(text))
+        pieces = []
+        position = 0
+        for tag in self.tags:
+            pieces.append(self.text[position : tag.span.start])
+            position = tag.span.end
+        return bool(_CONTENT.search(" ".join([*pieces, self.text[position:]])))
 
 
 Derived = TypeVar("Derived")
@@ -68,9 +70,11 @@ def cut(text: str, *, at_items: bool) -> list[Chunk]:
     """The chunks of `text`, in order; at least one, and together the whole text."""
     chunks = []
     start = 0
+    missing: set[re.Pattern[str]] = set()
     while True:
-        found = scan(text, start, stop_at_items=at_items)
-        chunks.append(Chunk(text[start : found.end], found.tags, reach=max(0, found.seen - found.end)))
+        found = scan(text, start, stop_at_items=at_items, missing=missing)
+        reach = UNSEEN if found.seen >= UNSEEN else max(0, found.seen - found.end)
+        chunks.append(Chunk(text[start : found.end], found.tags, reach=reach))
         start = found.end
         if start >= len(text):
             return chunks

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from promptls.syntax.chunk import Chunk
+from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.blocks import Pair, chunk_blocks
 from promptls.syntax.jinja.scan import Tag
-from promptls.text.lines import line_end
 from promptls.text.span import Span
 
 PLACEHOLDER: Final = "x"
@@ -124,18 +123,22 @@ def _add_tag(chunk: Chunk, tag: Tag, add: Callable[[str, int, int], None]) -> No
 
 def stands_alone(chunk: Chunk, tag: Tag) -> bool:
     """Whether nothing but tags stands on the tag's lines: then it may print anything, or nothing."""
-    begin = max(chunk.text.rfind("\n", 0, tag.span.start), chunk.text.rfind("\r", 0, tag.span.start)) + 1
-    end = line_end(chunk.text, tag.span.end)
-    position = begin
-    for other in chunk.tags:
-        if other.span.end <= begin:
-            continue
-        if other.span.start >= end:
-            break
-        if chunk.text[position : other.span.start].strip():
-            return False
-        position = max(position, other.span.end)
-    return not chunk.text[position:end].strip()
+    first = bisect_right(chunk.line_starts, tag.span.start) - 1
+    last = bisect_right(chunk.line_starts, max(tag.span.start, tag.span.end - 1)) - 1
+    return all(_bare_lines(chunk)[first : last + 1])
+
+
+@kept
+def _bare_lines(chunk: Chunk) -> list[bool]:
+    """For each line of the chunk, whether nothing but tags and white space stands on it."""
+    pieces = []
+    position = 0
+    for tag in chunk.tags:
+        pieces += [chunk.text[position : tag.span.start], " " * len(tag.text)]
+        position = tag.span.end
+    text = "".join([*pieces, chunk.text[position:]])
+    ends = [*chunk.line_starts[1:], len(text)]
+    return [not text[start:end].strip() for start, end in zip(chunk.line_starts, ends, strict=True)]
 
 
 def _skipped(chunk: Chunk, choices: Mapping[int, int]) -> dict[int, _Skip]:

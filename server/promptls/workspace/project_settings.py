@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptls.settings.valid_part import valid_part
 from promptls.text.failure import FilePlace
 from promptls.text.nearest import did_you_mean
 
@@ -126,31 +127,24 @@ def _parsed(text: str) -> dict[str, Any]:
 def _validated(
     values: dict[str, Any], file: Path | None, text: str
 ) -> tuple[Project, tuple[SettingsProblem, ...]]:
-    from pydantic import ValidationError
-
     from promptls.settings.project import Project
 
-    try:
-        return Project.model_validate(values), ()
-    except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False)
-    wrong = {str(problem["loc"][0]) for problem in found if problem["loc"]}
-    rest = {key: value for key, value in values.items() if key not in wrong}
+    settings, invalid = valid_part(Project, values)
     problems = tuple(
         SettingsProblem(
-            FilePlace(file, _line_of(text, problem["loc"])) if file else None,
-            _message(problem["loc"], problem["msg"]),
+            FilePlace(file, _line_of(text, found.path)) if file else None,
+            _message(found.path, found.message, is_unknown=found.is_unknown_key),
         )
-        for problem in found
+        for found in invalid
     )
-    return Project.model_validate(rest), problems
+    return settings, problems
 
 
-def _message(location: tuple[int | str, ...], said: str) -> str:
+def _message(location: tuple[int | str, ...], said: str, *, is_unknown: bool) -> str:
     from promptls.settings.project import Project
 
     key = ".".join(map(str, location))
-    if said.startswith("Extra inputs"):
+    if is_unknown:
         known = list(Project.model_fields) if len(location) == 1 else []
         return f"there is no setting `{key}`{did_you_mean(str(location[-1]), known)}"
     return f"the setting `{key}` is wrong: {said[:1].lower()}{said[1:]}"

@@ -51,7 +51,10 @@ class Snapshot:
 
     def exists(self, path: str) -> bool:
         """Whether there is a file at `path`, saved or not."""
-        return path in self.open_files or Path(path).is_file()
+        try:
+            return path in self.open_files or Path(path).is_file()
+        except OSError:  # a name that no file can have, such as one that is too long
+            return False
 
     def unsaved(self) -> dict[str, str]:
         """The texts of all open files, by path."""

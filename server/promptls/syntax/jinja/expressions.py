@@ -7,7 +7,8 @@ stands, a `Missing` node and a problem are left, and parsing goes on.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from promptls.syntax.jinja.cursor import TokenCursor
@@ -34,8 +35,9 @@ _CONSTANTS: Final = {"true": True, "True": True, "false": False, "False": False,
 _COMPARISONS: Final = {"==", "!=", "<", "<=", ">", ">="}
 _BINARY_LEVELS: Final = ({"+", "-"}, {"~"}, {"*", "/", "//", "%"})
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
-MAX_DEPTH: Final = 60
-"""How deep expressions may nest; jinja2's own parser gives up at fifty to ninety levels."""
+MAX_DEPTH: Final = 30
+"""How deep brackets may nest: each level takes some sixteen frames of Python's thousand here, and
+about as many in jinja2's own parser."""
 
 
 class ExpressionParser(TokenCursor):
@@ -49,14 +51,24 @@ class ExpressionParser(TokenCursor):
 
     def expression(self, *, conditional: bool = True) -> Expression:
         """The expression at the position."""
+        start = self.token.start
+        with self.nested() as is_shallow:
+            if not is_shallow:
+                return Missing(Span(start, start))
+            return self._conditional() if conditional else self._or()
+
+    @contextmanager
+    def nested(self) -> Iterator[bool]:
+        """One level deeper; False, with a problem noted and the rest skipped, where that is too deep."""
         if self._depth >= MAX_DEPTH:
             span = Span(self.token.start, self.token.end)
             self.problem(span, f"nested more than {MAX_DEPTH} levels deep", "a shallower expression")
             self.position = len(self.tokens) - 1
-            return Missing(span)
+            yield False
+            return
         self._depth += 1
         try:
-            return self._conditional() if conditional else self._or()
+            yield True
         finally:
             self._depth -= 1
 
@@ -320,7 +332,7 @@ class ExpressionParser(TokenCursor):
         start = target.span.start if target else self.token.start
         name, name_span = self._dotted("a filter's name")
         arguments = self.arguments() if self.at_operator("(") else ()
-        return Filter(Span(start, self.previous_end), target, name, name_span, arguments)
+        return Filter(Span(start, max(start, self.previous_end)), target, name, name_span, arguments)
 
     def _dotted(self, expected: str) -> tuple[str, Span]:
         if self.token.kind != "name":
@@ -363,7 +375,10 @@ class ExpressionParser(TokenCursor):
 
 def _number(token: Token) -> int | float:
     text = token.text.replace("_", "")
-    return float(text) if token.kind == "float" else int(text, 0) if text.strip("0") else 0
+    try:
+        return float(text) if token.kind == "float" else int(text, 0) if text.strip("0") else 0
+    except ValueError:  # Python reads no integers of more than some thousand digits
+        return float("inf")
 
 
 def _string_value(text: str) -> str:

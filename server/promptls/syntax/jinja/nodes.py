@@ -231,3 +231,14 @@ def walk(node: Expression) -> Iterator[Expression]:
         current = stack.pop()
         yield current
         stack.extend(reversed(children(current)))
+
+
+def height(node: Expression) -> int:
+    """How many nodes stand one inside the other at the deepest place of `node`."""
+    deepest = 0
+    stack = [(node, 1)]
+    while stack:
+        current, level = stack.pop()
+        deepest = max(deepest, level)
+        stack.extend((child, level + 1) for child in children(current))
+    return deepest

@@ -18,6 +18,7 @@ from promptls.text.span import NOWHERE, Span
 
 _OPENING: Final = r"\{\{|\{%|\{#"
 _NEXT: Final = re.compile(_OPENING)
+_NEXT_OR_LINE_END: Final = re.compile(_OPENING + r"|[\r\n]")
 _NEXT_OR_ITEM: Final = re.compile(_OPENING + r"|(?:(?<=\n)|(?<=\r))-(?=[ \t\r\n]|\Z)")
 _INSIDE: Final = re.compile(
     r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[-+]?%\}|-?\}\}|""" + _OPENING + r"|[\[({\])}'\"]", re.DOTALL
@@ -73,11 +74,12 @@ UNSEEN: Final = 1 << 60
 """An offset behind every text."""
 
 
-def scan(text: str, start: int, *, stop_at_items: bool) -> Scan:
+def scan(text: str, start: int, *, stop_at_items: bool, missing: set[re.Pattern[str]]) -> Scan:
     """The tags of `text` from `start` on, their spans counted from `start`.
 
     With `stop_at_items` the scan ends before the next line that begins a list item in the
-    first column (`- …`) outside every tag; else at the end of the text.
+    first column (`- …`) outside every tag; else at the end of the text. `missing` remembers, from
+    one scan of the text to the next, which ends were looked for and stand nowhere further on.
     """
     pattern = _NEXT_OR_ITEM if stop_at_items else _NEXT
     tags: list[Tag] = []
@@ -90,19 +92,19 @@ def scan(text: str, start: int, *, stop_at_items: bool) -> Scan:
                 position = at + 1
                 continue
             return Scan(tuple(tags), at, seen)
-        tag, tag_seen = _tag(text, at, start)
+        tag, tag_seen = _tag(text, at, start, missing)
         seen = max(seen, tag_seen)
         tags.append(tag)
         position = start + tag.span.end
     return Scan(tuple(tags), len(text), seen)
 
 
-def _tag(text: str, at: int, base: int) -> tuple[Tag, int]:
+def _tag(text: str, at: int, base: int, missing: set[re.Pattern[str]]) -> tuple[Tag, int]:
     opening = text[at : at + 2]
     if opening == "{#":
-        return _comment(text, at, base)
+        return _comment(text, at, base, missing)
     if opening == "{%" and (raw := _RAW_BEGIN.match(text, at)):
-        return _raw(text, at, base, raw)
+        return _raw(text, at, base, raw, missing)
     kind = "output" if opening == "{{" else "statement"
     close, seen = _close(text, at)
     if close is None:
@@ -168,10 +170,8 @@ def _close_on_line(text: str, at: int) -> _Close | None:
 
 
 def _unclosed(text: str, at: int, base: int, kind: str) -> Tag:
-    end = line_end(text, at)
-    following = _NEXT.search(text, at + 2, end)
-    if following:
-        end = following.start()
+    following = _NEXT_OR_LINE_END.search(text, at + 2)
+    end = following.start() if following else len(text)
     end = at + len(text[at:end].rstrip())
     end = max(end, at + 2)
     return Tag(
@@ -185,8 +185,20 @@ def _unclosed(text: str, at: int, base: int, kind: str) -> Tag:
     )
 
 
-def _comment(text: str, at: int, base: int) -> tuple[Tag, int]:
-    match = _COMMENT_END.search(text, at + 2)
+def _search(
+    pattern: re.Pattern[str], text: str, at: int, missing: set[re.Pattern[str]]
+) -> re.Match[str] | None:
+    """The next match; an end that was looked for in vain is not looked for again further on."""
+    if pattern in missing:
+        return None
+    match = pattern.search(text, at)
+    if match is None:
+        missing.add(pattern)
+    return match
+
+
+def _comment(text: str, at: int, base: int, missing: set[re.Pattern[str]]) -> tuple[Tag, int]:
+    match = _search(_COMMENT_END, text, at + 2, missing)
     trims_before = text[at + 2 : at + 3] == "-"
     if match is None:
         tag = Tag("comment", Span(at - base, at + 2 - base), text[at : at + 2], 2, 2, unclosed="#}")
@@ -205,8 +217,10 @@ def _comment(text: str, at: int, base: int) -> tuple[Tag, int]:
     )
 
 
-def _raw(text: str, at: int, base: int, begin: re.Match[str]) -> tuple[Tag, int]:
-    match = _RAW_END.search(text, begin.end())
+def _raw(
+    text: str, at: int, base: int, begin: re.Match[str], missing: set[re.Pattern[str]]
+) -> tuple[Tag, int]:
+    match = _search(_RAW_END, text, begin.end(), missing)
     if match is None:
         tag = Tag(
             "raw",

@@ -21,6 +21,7 @@ from promptls.syntax.jinja.nodes import (
     Problem,
     Statement,
     TagTree,
+    height,
 )
 from promptls.syntax.jinja.tokens import Token, tokenize
 from promptls.text.span import Span
@@ -32,6 +33,10 @@ BLOCKS: Final = frozenset(
 
 MIDDLES: Final = {"elif": ("if",), "else": ("if", "for")}
 """Keywords that divide a block, and the blocks that they divide."""
+
+_MAX_HEIGHT: Final = 200
+"""How high the tree of an expression may grow, as `a.b.c` grows with each name; jinja2 compiles no
+more than about three hundred levels."""
 
 KEYWORDS: Final = (
     BLOCKS
@@ -58,7 +63,15 @@ def parse_tag(text: str, inner_start: int, inner_end: int) -> TagTree:
             f"unexpected `{token.text}`",
             f"`{'}}' if text[1] == '{' else '%}'}`",
         )
-    return TagTree(statement, tuple(parser.problems))
+    return TagTree(_shallow(statement), tuple(parser.problems))
+
+
+def _shallow(statement: Statement) -> Statement:
+    """The statement; without its expressions where one of them is a chain that Python cannot descend."""
+    read = (*statement.expressions, *([statement.loop_test] if statement.loop_test else []))
+    if all(height(expression) <= _MAX_HEIGHT for expression in read):
+        return statement
+    return Statement(statement.keyword, statement.keyword_span, opens_block=statement.opens_block)
 
 
 def _statement(parser: ExpressionParser) -> Statement:
@@ -283,7 +296,8 @@ def _target(parser: ExpressionParser, *, stops: tuple[str, ...] = (), single: bo
 def _target_name(parser: ExpressionParser, stops: tuple[str, ...]) -> Expression:
     if parser.at_operator("("):
         opened: Token = parser.advance()
-        inner = _target(parser)
+        with parser.nested() as is_shallow:
+            inner = _target(parser) if is_shallow else parser.missing("a name to assign to")
         parser.expect(")", opened)
         return inner
     if parser.token.kind != "name" or (stops and parser.at_name(*stops)):

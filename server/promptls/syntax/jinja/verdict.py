@@ -32,4 +32,6 @@ def jinja_objection(tag: str, keyword: str, *, opens_block: bool) -> str:
         return error.message or "not valid Jinja"
     except RecursionError:
         return "nested too deeply for Jinja"
+    except ValueError as error:  # a number with more digits than Python reads
+        return str(error)
     return ""

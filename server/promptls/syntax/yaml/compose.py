@@ -16,8 +16,10 @@ from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
 from promptls.text.span import Span
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-MAX_DEPTH: Final = 500
+MAX_DEPTH: Final = 200
 """How deep YAML may nest; libyaml ends the process at some 30,000 levels."""
+_MOST_NODES: Final = 1_000_000
+"""How many nodes a file may have with its aliases written out: a few lines can make billions."""
 _NESTING: Final = re.compile(rf"(?:[-?:][ \t]+){{{MAX_DEPTH}}}")
 _ALIAS: Final = re.compile(r"\*(\S+)")
 _AT_CONTEXT: Final = (
@@ -66,6 +68,8 @@ def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[S
         return Composed(None, YamlError(0, f"nested more than {MAX_DEPTH} levels deep"))
     try:
         node = yaml.compose(text, Loader=_Loader)
+        if node is not None and _size(node, {}) > _MOST_NODES:
+            return Composed(None, YamlError(0, "the aliases repeat more text than can be read"))
         return Composed(_convert(node, span, is_dynamic, {}) if node is not None else None, None)
     except yaml.MarkedYAMLError as error:
         return Composed(None, _placed(error, text))
@@ -75,6 +79,16 @@ def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[S
         return Composed(None, YamlError(position, f"the character U+{code:04X} is not allowed in YAML"))
     except (RecursionError, UnicodeEncodeError, ValueError) as error:
         return Composed(None, YamlError(0, f"not readable as YAML: {error}"))
+
+
+def _size(node: yaml.Node, known: dict[int, int]) -> int:
+    """How many nodes there are with every alias written out; one inside itself counts once."""
+    if id(node) not in known:
+        known[id(node)] = 1
+        inside = node.value if isinstance(node, yaml.CollectionNode) else ()
+        parts = (part for item in inside for part in (item if isinstance(item, tuple) else (item,)))
+        known[id(node)] = 1 + sum(_size(part, known) for part in parts)
+    return known[id(node)]
 
 
 def _is_too_deep(text: str) -> bool:

@@ -8,6 +8,7 @@ or when one branch brings it into a chunk that is right without that branch.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -70,15 +71,20 @@ def _reading(chunk: Chunk, choices: dict[int, int]) -> _Reading:
     """The chunk with these branches; aliases of anchors elsewhere are noted and read as plain text."""
     projection = project(chunk, choices)
     tags = [tag.span for tag in chunk.tags if tag.kind != "comment"]
+    starts = [tag.start for tag in tags]
 
     def span(start: int, end: int) -> Span:
         trimmed = start + len(projection.text[start:end].rstrip())
         return text_span(projection, start, max(trimmed, start))
 
     def is_dynamic(place: Span) -> bool:
-        return any(tag.start < place.end and place.start < tag.end for tag in tags) or (
-            place.is_empty() and any(tag.start >= place.start for tag in tags[:1])
-        )
+        before = bisect_left(starts, place.end)
+        if before and tags[before - 1].end > place.start:
+            return True
+        if not place.is_empty():
+            return False
+        behind = bisect_left(starts, place.start)
+        return behind < len(tags) and not chunk.text[place.end : starts[behind]].strip()
 
     text = projection.text
     aliases: list[tuple[str, Span]] = []

@@ -1,0 +1,101 @@
+"""As much of some settings as is valid, and what is wrong with the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    Model = TypeVar("Model", bound=BaseModel)
+
+_UNION_BRANCHES = ("list[", "dict[", "nullable[", "union[", "function-")
+"""How pydantic's names of a union's branches begin, which stand among the keys of an error's place."""
+
+
+_CLASS = re.compile(r" or instance of \w+")
+
+
+class Invalid(NamedTuple):
+    """One value that is not valid: the keys that lead to it, and what is wrong, in pydantic's words."""
+
+    path: tuple[str | int, ...]
+    message: str
+    is_unknown_key: bool
+
+
+def valid_part(model: type[Model], values: Mapping[str, Any]) -> tuple[Model, tuple[Invalid, ...]]:
+    """`values` as `model`, without what is not valid, and that.
+
+    One wrong entry of a mapping, such as an experiment or a rule's severity, costs that entry.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return model.model_validate(dict(values)), ()
+    except ValidationError as error:
+        invalid = _invalid(error, values)
+    try:
+        return model.model_validate(_without(values, [found.path[:2] for found in invalid])), invalid
+    except ValidationError as error:
+        wrong = {str(found["loc"][0]) for found in error.errors(include_url=False) if found["loc"]}
+        wrong |= {str(found.path[0]) for found in invalid if found.path}
+        rest = {key: value for key, value in values.items() if key not in wrong}
+        return model.model_validate(rest), invalid
+
+
+def _without(values: Mapping[str, Any], paths: list[tuple[str | int, ...]]) -> dict[str, Any]:
+    rest = dict(values)
+    for path in paths:
+        first = str(path[0])
+        given, inner = values.get(first), rest.get(first)
+        if len(path) > 1 and isinstance(given, dict) and path[1] in given and isinstance(inner, dict):
+            rest[first] = {key: value for key, value in inner.items() if key != path[1]}
+        else:
+            rest.pop(first, None)
+    return rest
+
+
+def _invalid(error: Any, values: Mapping[str, Any]) -> tuple[Invalid, ...]:
+    """The errors, each once: of a union's branches only the one that the value comes nearest to."""
+    messages: dict[tuple[str | int, ...], list[str]] = {}
+    unknown: set[tuple[str | int, ...]] = set()
+    for found in error.errors(include_url=False, include_context=False):
+        path = _path(values, found["loc"])
+        messages.setdefault(path, []).append(found["msg"])
+        if found["type"] == "extra_forbidden":
+            unknown.add(path)
+    return tuple(
+        Invalid(path, _joined(said), path in unknown)
+        for path, said in messages.items()
+        if not any(other != path and other[: len(path)] == path for other in messages)
+    )
+
+
+def _path(values: Any, location: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """The keys of `location` that stand in `values`, and the last one where it is missing there."""
+    path: list[str | int] = []
+    node = values
+    for part in location:
+        if (isinstance(node, Mapping) and part in node) or (
+            isinstance(node, list) and isinstance(part, int) and part < len(node)
+        ):
+            node = node[part]
+        elif isinstance(node, Mapping) and not str(part).startswith(_UNION_BRANCHES):
+            path.append(part)
+            break
+        else:
+            continue
+        path.append(part)
+    return tuple(path)
+
+
+def _joined(said: list[str]) -> str:
+    """Several messages for one value as one, in YAML's and TOML's words: what it should be instead."""
+    start = "Input should be "
+    wanted = [_CLASS.sub("", message).replace("a valid dictionary", "a mapping") for message in said]
+    if len(wanted) > 1 and all(message.startswith(start) for message in wanted):
+        return start + " or ".join(dict.fromkeys(message.removeprefix(start) for message in wanted))
+    return wanted[0]
