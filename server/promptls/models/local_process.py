@@ -19,6 +19,8 @@ from typing import Any, TextIO
 # Tokens of context; SmolLM2 was trained with as many, and its cache then takes about 180 MB.
 CONTEXT_TOKENS = 8192
 
+MOST_THREADS = 4
+
 
 def main() -> None:
     """Serves requests until standard input ends."""
@@ -58,7 +60,9 @@ def _load(file: str) -> Any:
     # One request at a time: answers do not depend on what else is being asked, and the shared
     # beginning of the prompts stays in the cache.
     settings.n_parallel = 1
-    threads = _cores()
+    # llama.cpp's threads wait for each other some hundred times a token: one that has to share its core
+    # holds up all. A model this small gains next to nothing from more threads.
+    threads = max(1, min(MOST_THREADS, _cores() // 2))
     settings.cpuparams.n_threads = threads
     settings.cpuparams_batch.n_threads = threads
     # Waiting threads that spin would take the cores from whatever else runs on the machine.
