@@ -20,12 +20,12 @@ demo: setup ## check, render and run the example prompts on the embedded model
 	@scripts/demo.sh $(EXAMPLE)
 
 test: setup lint test-quick test-node setup-editors ## everything that must pass
-	@printf '\nTests in real editors and with the embedded model\n'
-	@$(BIN)/pytest -m "editor or model"
+	@printf '\nTests in a real VS Code\n'
+	@$(BIN)/pytest -m editor
 
-test-quick: setup ## the Python tests that need neither an editor nor a model
+test-quick: setup ## the Python tests, but for those in a real VS Code
 	@printf '\nPython tests\n'
-	@$(BIN)/pytest --numprocesses 2 --quiet -m "not editor and not model"
+	@$(BIN)/pytest --numprocesses 2 --quiet -m "not editor"
 
 lint: setup ## ruff and mypy
 	@printf '\nLint and types\n'
