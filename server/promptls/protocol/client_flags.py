@@ -34,6 +34,8 @@ class ClientFlags:
     """Takes code actions, and not only commands."""
     versioned_edits: bool = False
     """Takes edits that name the version of the document that they are for."""
+    link_tooltips: bool = False
+    """Shows what a document link says of itself."""
     configuration: bool = False
     """Answers questions for its settings."""
     registers_configuration: bool = False
@@ -80,6 +82,7 @@ def client_flags(capabilities: types.ClientCapabilities) -> ClientFlags:
         symbol_tree=has("text_document.document_symbol.hierarchical_document_symbol_support"),
         code_action_literals=has("text_document.code_action.code_action_literal_support"),
         versioned_edits=has("workspace.workspace_edit.document_changes"),
+        link_tooltips=has("text_document.document_link.tooltip_support"),
         configuration=has("workspace.configuration"),
         registers_configuration=has("workspace.did_change_configuration.dynamic_registration"),
         watches_files=has("workspace.did_change_watched_files.dynamic_registration"),

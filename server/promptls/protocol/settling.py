@@ -41,7 +41,7 @@ class Settling:
         around = [
             path
             for path in snapshot.open_files
-            if path not in changed and any(_touch(snapshot, path, other) for other in changed)
+            if any(path != other and _touch(snapshot, path, other) for other in changed)
         ]
         session.diagnostics.look_again(around)
         affected = [

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 JsonHandler = Callable[[dict[str, Any]], Any]
-_NEVER_HELD: Final = frozenset({types.INITIALIZE, types.INITIALIZED, types.CANCEL_REQUEST, types.EXIT})
+_NEVER_HELD: Final = frozenset({types.INITIALIZE, types.INITIALIZED, types.EXIT})
 
 
 class PromptProtocol(LanguageServerProtocol):

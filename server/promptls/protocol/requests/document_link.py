@@ -21,7 +21,9 @@ def document_link(session: Session, params: types.DocumentLinkParams) -> list[ty
         return None
     return [
         types.DocumentLink(
-            to_range(template.source, link.span, session.unit), session.uri_of(link.target), link.tooltip
+            to_range(template.source, link.span, session.unit),
+            session.uri_of(link.target),
+            link.tooltip if session.flags.link_tooltips else None,
         )
         for link in document_links(session.snapshot, path)
     ]
