@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 ARTEFACTS = ROOT / "test-artefacts" / "editor"
 EXTENSION = ROOT / "vscode-client" / "promptls.vsix"
+ROWS = 4
+"""Rows of the example's dataset, as the tests see it."""
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_ARGUMENTS = (
     "--no-sandbox",
@@ -99,7 +101,7 @@ def example(tmp_path: Path) -> Path:
     )
     dataset = folder / "datasets" / "support_triage.csv"
     lines = dataset.read_text("utf-8").splitlines(keepends=True)
-    dataset.write_text("".join(lines[:7]), "utf-8")
+    dataset.write_text("".join(lines[: ROWS + 1]), "utf-8")
     return folder
 
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 from workbench import Workbench
 
+from conftest import ROWS
+
 PROMPT = "triage_v2.yml.j2"
+RUN_PATIENCE = 240_000
+"""Milliseconds that the embedded model may take for a few rows, on a machine that does other things too."""
 
 
 def line_of(folder: Path, text: str) -> int:
@@ -44,8 +49,12 @@ def test_a_diagnostic_appears_while_typing_and_vanishes_with_the_fix(
 def test_hovering_a_part_tells_its_tokens(workbench: Workbench, example: Path) -> None:
     workbench.open_file(PROMPT)
     expect(workbench.lens("Preview")).to_be_visible()
-    hover = workbench.hover(line_of(example, "- name: answer format"), 10)
-    expect(hover.first).to_contain_text(re.compile(r"\d+ tokens"))
+    number = line_of(example, "- name: answer format")
+    workbench.go_to(number)
+    # A hint that comes in would push the hover away.
+    expect(workbench.line("answer")).to_contain_text(re.compile(r"\d+ tokens"))
+    hover = workbench.hover(number, 10)
+    expect(hover).to_contain_text(re.compile(r"rendered: \d+ tokens, \d+% of the limit"))
 
 
 def test_the_status_bar_counts_the_tokens_against_the_limit(workbench: Workbench) -> None:
@@ -93,13 +102,21 @@ def test_a_click_on_a_part_reveals_its_template_line(workbench: Workbench, examp
     expect(workbench.status("Ln ")).to_contain_text(re.compile(rf"Ln {line}, Col"))
 
 
-def test_a_tighter_limit_in_the_preview_cuts_parts(workbench: Workbench) -> None:
-    workbench.open_file(PROMPT)
+def test_a_tighter_limit_in_the_preview_cuts_parts(workbench: Workbench, example: Path) -> None:
+    turns = [
+        f"- name: turn {number}\n  role: user\n  truncation_priority: 1\n  content: {'word ' * 20}\n"
+        for number in range(5)
+    ]
+    (example / "chat.yml.j2").write_text("".join(turns), "utf-8")
+    workbench.open_file("chat.yml.j2")
     workbench.click_lens("Preview")
-    preview = workbench.panel("answer format")
-    preview.get_by_label("Limit").fill("150")
+    preview = workbench.panel("turn 4")
+    expect(preview.locator(".part.cut")).to_have_count(0)
+    preview.get_by_label("Limit").fill("70")
     preview.get_by_label("Limit").press("Enter")
-    expect(preview.locator("#tokens")).to_contain_text("of 150 tokens")
+    expect(preview.locator("#tokens")).to_contain_text("of 70 tokens")
+    expect(preview.locator(".part.cut").first).to_contain_text("turn 0")
+    expect(preview.locator(".part:not(.cut)").last).to_contain_text("turn 4")
     workbench.screenshot("limit")
 
 
@@ -113,15 +130,26 @@ def test_another_sample_renders_another_ticket(workbench: Workbench) -> None:
     expect(ticket).not_to_have_text(before)
 
 
+@pytest.mark.model
 def test_an_experiment_runs_from_its_lens_and_shows_its_scores(workbench: Workbench) -> None:
     workbench.open_file(PROMPT)
     workbench.click_lens("Run triage")
-    results = workbench.panel("labels_exact_match")
+    expect(workbench.notification("rows").get_by_role("button", name="Cancel")).to_be_visible()
+    workbench.screenshot("running")
+    results = workbench.panel("labels_exact_match", patience=RUN_PATIENCE)
     expect(results.get_by_label("Scores")).to_contain_text(re.compile(r"priority_accuracy\s*\d+"))
-    expect(results.locator("tbody tr.row")).to_have_count(6)
+    expect(results.locator("tbody tr.row")).to_have_count(ROWS)
     expect(workbench.lens(re.compile(r"labels_exact_match \d"))).to_be_visible()
     results.locator("#open-0").click()
     expect(results.locator("tr.details")).to_contain_text("labels_exact_match_reason")
     workbench.screenshot("results")
     results.get_by_label("Filter rows").fill("no row holds this text")
     expect(results.locator("tbody tr.row")).to_have_count(0)
+
+
+@pytest.mark.model
+def test_a_run_that_is_cancelled_keeps_its_finished_rows(workbench: Workbench) -> None:
+    workbench.open_file(PROMPT)
+    workbench.click_lens("Run triage")
+    workbench.notification("rows").get_by_role("button", name="Cancel").click()
+    expect(workbench.notification("The run was cancelled after")).to_be_visible()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -71,13 +70,20 @@ class Workbench:
         """Type at the cursor, key by key."""
         self.page.keyboard.type(text)
 
+    def line(self, text: str) -> Locator:
+        """The lines in sight that hold a text, with what VS Code shows inside them."""
+        return self.page.locator(".view-line", has_text=text)
+
     def hover(self, line: int, column: int) -> Locator:
-        """Ask for the hover of a place; returns what pops up."""
+        """Rest the mouse on a place; returns what pops up there."""
         self.go_to(line, column)
-        self.page.keyboard.press("Control+K")
-        self.page.keyboard.press("Control+I")
-        popup = self.page.locator(".monaco-hover:visible .hover-contents, .monaco-resizable-hover:visible")
-        expect(popup.first).to_be_visible()
+        cursor = self.page.locator(".monaco-editor.focused .cursors-layer .cursor").first.bounding_box()
+        assert cursor is not None
+        x, y = cursor["x"] + 3, cursor["y"] + cursor["height"] / 2
+        self.page.mouse.move(x - 1, y)
+        self.page.mouse.move(x, y)
+        popup = self.page.locator(".monaco-editor .monaco-hover:not(.hidden) .monaco-hover-content")
+        expect(popup).to_be_visible()
         return popup
 
     def problems(self) -> Locator:
@@ -108,38 +114,33 @@ class Workbench:
         # By place: a click on the element would scroll the whole workbench to it.
         self.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
+    def notification(self, text: str | re.Pattern[str]) -> Locator:
+        """The notifications that say a text."""
+        return self.page.locator(".notifications-toasts .notification-toast", has_text=text)
+
     def status(self, text: str | re.Pattern[str]) -> Locator:
         """The items of the status bar that say a text."""
         return self.page.locator(".statusbar-item", has_text=text)
 
-    def inlay_hints(self) -> Locator:
-        """The inlay hints in sight."""
-        return self.page.locator(".view-lines span[class*='dyn-rule'], .view-lines [class*='inlayHint']")
-
-    def panel(self, text: str) -> Frame:
-        """The page of the panel that shows a text, once one does."""
-        return self._until(lambda: self._frame_with(text), f"no panel shows {text!r}")
+    def panel(self, text: str, patience: int = PATIENCE) -> Frame:
+        """The page of the panel that shows a text, once one does within `patience` milliseconds."""
+        end = time.monotonic() + patience / 1000
+        while time.monotonic() < end:
+            shown = next((frame for frame in self.page.frames if _shows(frame, text)), None)
+            if shown is not None:
+                return shown
+            self.page.wait_for_timeout(100)
+        raise AssertionError(f"no panel shows {text!r}")
 
     def screenshot(self, what: str) -> None:
         """Keep a picture of the window among the test's artefacts."""
         self._artefacts.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=self._artefacts / f"{self._name}-{what}.png")
 
-    def _frame_with(self, text: str) -> Frame | None:
-        for frame in self.page.frames:
-            try:
-                root = frame.query_selector("#root")
-                if root is not None and text in root.inner_text():
-                    return frame
-            except Error:  # The frame went away meanwhile.
-                continue
-        return None
 
-    def _until(self, found: Callable[[], Frame | None], otherwise: str) -> Frame:
-        end = time.monotonic() + PATIENCE / 1000
-        while time.monotonic() < end:
-            frame = found()
-            if frame is not None:
-                return frame
-            self.page.wait_for_timeout(100)
-        raise AssertionError(otherwise)
+def _shows(frame: Frame, text: str) -> bool:
+    try:
+        root = frame.query_selector("#root")
+        return root is not None and text in root.inner_text()
+    except Error:  # The frame went away meanwhile.
+        return False

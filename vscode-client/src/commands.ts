@@ -61,18 +61,16 @@ function isRun(given: unknown): given is ResultsArguments & { run: string } {
   return typeof given === "object" && given !== null && "run" in given && typeof given.run === "string";
 }
 
-/** The server shows progress and takes the cancellation; what is left to do here is to show the results. */
+/** Runs with progress that can be cancelled, and shows the results. */
 async function runExperiment(argument: CommandArgument, { session, results }: CommandContext): Promise<void> {
   try {
-    const result = await session.execute<RunResult | null>("promptls.runExperiment", argument);
+    const result = await session.executeWithProgress<RunResult | null>("promptls.runExperiment", argument, "promptls");
     if (result === null) {
       return;
     }
-    if (result.run === "") {
-      await vscode.window.showWarningMessage(`promptls: ${result.message}`);
-      return;
+    if (result.run !== "") {
+      await results.show({ run: result.run }, argument.uri);
     }
-    await results.show({ run: result.run }, argument.uri);
     if (result.cancelled || result.failed > 0) {
       // Not awaited: the message may stand for long.
       void vscode.window.showWarningMessage(`promptls: ${result.message}`);

@@ -1,7 +1,15 @@
 /** The life of the server: found, started, replaced, stopped. */
 
+import { randomUUID } from "node:crypto";
+
 import * as vscode from "vscode";
-import { ExecuteCommandRequest, type LanguageClient, State } from "vscode-languageclient/node";
+import {
+  ExecuteCommandRequest,
+  type LanguageClient,
+  State,
+  WorkDoneProgress,
+  WorkDoneProgressCancelNotification,
+} from "vscode-languageclient/node";
 
 import { type ClientChannels, createClient } from "./client";
 import { addExperiments, EnvironmentError, type EnvironmentPlace, type EnvironmentTools, ownEnvironment } from "./environment";
@@ -60,17 +68,53 @@ export class Session implements vscode.Disposable {
 
   /** Returns the answer to a command of the server, started first if need be. Rejects when there is none. */
   async execute<Result>(command: string, argument: object, token?: vscode.CancellationToken): Promise<Result> {
+    const client = await this.#runningClient();
+    return (await client.sendRequest(ExecuteCommandRequest.type, { command, arguments: [argument] }, token)) as Result;
+  }
+
+  /**
+   * As `execute`, with a notification that shows the progress and can cancel. The progress is asked for under a
+   * token of our own, because the language client shows that of the server where nothing can be cancelled.
+   */
+  async executeWithProgress<Result>(command: string, argument: object, title: string): Promise<Result> {
+    const client = await this.#runningClient();
+    const workDoneToken = `${command}-${randomUUID()}`;
+    return vscode.window.withProgress(
+      { location: vscode.ProgressLocation.Notification, title, cancellable: true },
+      async (progress, cancelled) => {
+        let reported = 0;
+        const subscriptions = [
+          client.onProgress(WorkDoneProgress.type, workDoneToken, (value) => {
+            if (value.kind === "end") {
+              return;
+            }
+            const message = value.kind === "begin" ? value.title : value.message;
+            const percentage = value.percentage ?? reported;
+            progress.report({ increment: percentage - reported, ...(message === undefined ? {} : { message }) });
+            reported = percentage;
+          }),
+          cancelled.onCancellationRequested(() =>
+            client.sendNotification(WorkDoneProgressCancelNotification.type, { token: workDoneToken }),
+          ),
+        ];
+        try {
+          const params = { command, arguments: [argument], workDoneToken };
+          return (await client.sendRequest(ExecuteCommandRequest.type, params)) as Result;
+        } finally {
+          vscode.Disposable.from(...subscriptions).dispose();
+        }
+      },
+    );
+  }
+
+  async #runningClient(): Promise<LanguageClient> {
     if (!this.isRunning) {
       await this.start();
     }
     if (this.#client === undefined) {
       throw new Error("The promptls server does not run; its log says why.");
     }
-    return (await this.#client.sendRequest(
-      ExecuteCommandRequest.type,
-      { command, arguments: [argument] },
-      token,
-    )) as Result;
+    return this.#client;
   }
 
   async stop(): Promise<void> {
