@@ -77,11 +77,10 @@ def _invalid(error: Any, values: Mapping[str, Any]) -> tuple[Invalid, ...]:
 def _path(values: Any, location: tuple[str | int, ...]) -> tuple[str | int, ...]:
     """The keys of `location` that stand in `values`, and the last one where it is missing there."""
     path: list[str | int] = []
-    node = values
+    node: Any = values
     for part in location:
-        if (isinstance(node, Mapping) and part in node) or (
-            isinstance(node, list) and isinstance(part, int) and part < len(node)
-        ):
+        is_item = isinstance(node, list) and isinstance(part, int) and part < len(node)
+        if is_item or (isinstance(node, Mapping) and part in node):
             node = node[part]
         elif isinstance(node, Mapping) and not str(part).startswith(_UNION_BRANCHES):
             path.append(part)

@@ -264,8 +264,6 @@ class ExpressionParser(TokenCursor):
         opened = self.advance()
         keys = [self._subscribed()]
         while self.skip_operator(","):
-            if self.at_operator("]"):
-                break
             keys.append(self._subscribed())
         self.expect("]", opened)
         inner = Span(keys[0].span.start, keys[-1].span.end)
@@ -355,6 +353,9 @@ class ExpressionParser(TokenCursor):
         if self.at_operator("("):
             arguments = self.arguments()
         elif self._at_test_argument():
+            if self.at_name("is"):
+                span = Span(self.token.start, self.token.end)
+                self.problem(span, "a test cannot follow a test; write `and` between them", "`and`")
             arguments = (self._postfix(self.primary()),)
         node: Expression = Test(Span(start, self.previous_end), target, name, name_span, arguments)
         return Operation(node.span, ("not",), (node,)) if negated else node
@@ -362,15 +363,7 @@ class ExpressionParser(TokenCursor):
     def _at_test_argument(self) -> bool:
         if self.token.kind in {"string", "integer", "float"} or self.at_operator("(", "[", "{"):
             return True
-        return self.token.kind == "name" and self.token.text not in {
-            "else",
-            "or",
-            "and",
-            "if",
-            "is",
-            "in",
-            "not",
-        }
+        return self.token.kind == "name" and not self.at_name("else", "or", "and")
 
 
 def _number(token: Token) -> int | float:

@@ -124,12 +124,12 @@ def _set(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
 def _with(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
     targets: list[Expression] = []
     values: list[Expression] = []
-    while parser.token.kind != "end":
+    more = parser.token.kind != "end"
+    while more:
         targets.append(_target(parser, single=True))
         parser.expect("=")
         values.append(parser.expression())
-        if not parser.skip_operator(","):
-            break
+        more = parser.skip_operator(",")
     return Statement(keyword, span, expressions=tuple(values), targets=tuple(targets), opens_block=True)
 
 
@@ -285,7 +285,7 @@ def _target(parser: ExpressionParser, *, stops: tuple[str, ...] = (), single: bo
     names = [_target_name(parser, stops)]
     while not single and parser.at_operator(","):
         parser.advance()
-        if parser.token.kind == "end" or parser.at_operator("=") or parser.at_name(*stops):
+        if parser.token.kind == "end" or parser.at_operator("=", ")") or (stops and parser.at_name(*stops)):
             break
         names.append(_target_name(parser, stops))
     if len(names) == 1:
