@@ -150,22 +150,27 @@ def _compared(metric: MetricSummary, pairs: _Pairs, name: str) -> MetricComparis
 
 
 def _in_words(kind: str, verdict: Verdict, found: Difference, name: str) -> str:
-    amount, low, high = (_amount(kind, value) for value in (found.difference, found.low, found.high))
     unit = " points" if kind == "discrete" else ""
     chance = "p < 0.001" if found.p_value < 0.001 else f"p = {found.p_value:.2g}"  # noqa: PLR2004
-    interval = f"95 % interval {low} to {high}, {chance}"
     if verdict != "undecided":
-        return f"{name} is {verdict} by {amount.lstrip('+-')}{unit} ({interval})"
+        # "Worse by 25" needs no sign, and neither does its interval.
+        sign = 1 if verdict == "better" else -1
+        low, high = sorted((sign * found.low, sign * found.high))
+        interval = f"95 % interval {_amount(kind, low)} to {_amount(kind, high)}, {chance}"
+        return f"{name} is {verdict} by {_amount(kind, sign * found.difference)}{unit} ({interval})"
+    interval = f"95 % interval {_amount(kind, found.low, '+')} to {_amount(kind, found.high, '+')}, {chance}"
     if found.needed is None:
         return f"cannot be told apart at n = {found.pairs}: both score the same ({interval})"
+    seen = f"difference {_amount(kind, found.difference, '+')}{unit}, {interval}"
     return (
-        f"cannot be told apart at n = {found.pairs} (difference {amount}{unit}, {interval}); "
-        f"about {_rounded(found.needed)} rows would be needed to be sure of a difference this small"
+        f"cannot be told apart at n = {found.pairs} ({seen}); about {_rounded(found.needed)} rows "
+        "would be needed to be sure of a difference this small"
     )
 
 
-def _amount(kind: str, value: float) -> str:
-    return f"{value * 100:+.0f}" if kind == "discrete" else f"{value:+.3g}"
+def _amount(kind: str, value: float, sign: str = "-") -> str:
+    """A difference for people, in points where it is one of shares; `sign` is that of a format."""
+    return f"{value * 100:{sign}.0f}" if kind == "discrete" else f"{value:{sign}.3g}"
 
 
 def _rounded(rows: int) -> str:
