@@ -11,6 +11,12 @@ from promptls.syntax.source import Source
 from support.soundness import assert_sound
 
 ITEM = "- name: a\n  content: "
+
+
+def _with_header(header: str) -> str:
+    return f"{{#---\n{header}\n---#}}\n{ITEM}b\n"
+
+
 DEEP = {
     "parentheses": ITEM + "{{ " + "(" * 3000 + ")" * 3000 + " }}\n",
     "lists in Jinja": ITEM + "{{ " + "[" * 3000 + "]" * 3000 + " }}\n",
@@ -56,12 +62,12 @@ ODD = {
     "NUL bytes": "- name: \x00\n  content: {{ \x00 }}\n{% include 'a\x00b' %}\n",
     "lone surrogates": "- name: \ud800\n  content: {{ '\ud800' }}\n{% include '\ud800' %}",
     "an include with a name that no file can have": "{% include '" + "a" * 5000 + "' %}\n" + ITEM + "b\n",
-    "an include without a name": "{% include '' %}{% import [] as x %}{% include ['', 'a'] %}\n" + ITEM + "b\n",
-    "an anchor inside itself in the header": "{#---\nexamples: &a\n - *a\n - b: &c {d: *c}\n---#}\n" + ITEM + "b\n",
+    "an include without a name": "{% include '' %}{% import [] as x %}{% include [''] %}\n" + ITEM,
+    "an anchor inside itself in the header": _with_header("examples: &a\n - *a\n - b: &c {d: *c}"),
     "an anchor inside itself in an object": "instruction: &a\n  b: *a\nexamples: &x [*x]\n",
-    "keys of every type in the header": "{#---\n1: 2\nnull: 3\ntrue: 1\n? [a]\n: b\n---#}\n" + ITEM + "b\n",
-    "a key with a bracket in the header": "{#---\n'list[': 1\ninput_keys: {'dict[': 3}\n---#}\n" + ITEM + "b\n",
-    "a date that is none": "{#---\nexamples: [{a: 2024-99-99}]\n---#}\n" + ITEM + "b\n",
+    "keys of every type in the header": _with_header("1: 2\nnull: 3\ntrue: 1\n? [a]\n: b"),
+    "a key with a bracket in the header": _with_header("'list[': 1\ninput_keys: {'dict[': 3}"),
+    "a date that is none": _with_header("examples: [{a: 2024-99-99}]"),
     "tags that name nothing": "- name: !!binary é\n  content: !!timestamp x\n  role: !!int y\n- !x y\n",
     "numbers of every form": "instruction: a\nw: 0x\nx: 0o9\ny: 1:2:3\nz: .nan\nf: .inf\nb: 0b\n",
     "the shortest headers": "{#---#}\n" + ITEM + "b\n{#------#}\n{#----#}",
@@ -70,7 +76,7 @@ BOMB = "".join(f"a{level + 1}: &a{level + 1} [" + ",".join([f"*a{level}"] * 10) 
 BOMBS = {
     "in the header": "{#---\na0: &a0 [1]\n" + BOMB + "---#}\n" + ITEM + "b\n",
     "in an object": "instruction: a\na0: &a0 [1]\n" + BOMB,
-    "in a part": "- name: a\n  content: b\n  a0: &a0 [1]\n" + BOMB.replace("a", "  a", 1).replace("\na", "\n  a"),
+    "in a part": "- name: a\n  a0: &a0 [1]\n" + "".join(f"  {line}\n" for line in BOMB.splitlines()),
 }  # fmt: skip
 
 
