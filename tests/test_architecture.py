@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from promptls.docgen.files import stale_files
 from promptls.rules.registry import RULES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -55,3 +56,8 @@ def test_the_server_starts_without_the_components_that_only_its_requests_need() 
     code = "import sys, promptls.protocol.server; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert heavy & set(loaded.split()) == set()
+
+
+def test_the_generated_files_are_those_of_the_declarations() -> None:
+    stale = [str(path.relative_to(ROOT)) for path in stale_files(ROOT)]
+    assert stale == [], "run `python -m promptls.docgen`"

@@ -1,0 +1,35 @@
+"""`python -m promptls.docgen`: writes the generated files of a checkout; `--check` only looks at them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from promptls.docgen.files import PACKAGE, generated_files, stale_files
+
+
+def main() -> int:
+    """Writes what is stale and names it; with `--check`, writes nothing, and returns 1 where something is."""
+    parser = argparse.ArgumentParser(prog="python -m promptls.docgen", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a file is stale")
+    only_check = parser.parse_args().check
+    checkout = Path(__file__).resolve().parents[3]
+    if not (checkout / PACKAGE).is_file():
+        sys.stderr.write("The generated files are part of a checkout of promptls: run this in one.\n")
+        return 2
+    stale = stale_files(checkout)
+    texts = generated_files(checkout)
+    for path in stale:
+        sys.stdout.write(f"{'stale' if only_check else 'written'}: {path.relative_to(checkout)}\n")
+        if not only_check:
+            path.parent.mkdir(exist_ok=True)
+            # Written beside and moved, so that an interrupt leaves the old file or the new one.
+            beside = path.with_name(f".{path.name}.new")
+            beside.write_text(texts[path], "utf-8")
+            beside.replace(path)
+    return int(only_check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+"""Which files of a checkout are made from declarations, and what they hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from promptls.docgen.pages import rules_page, settings_page
+from promptls.docgen.schemas import as_json, header_schema, settings_schema
+from promptls.docgen.vscode_settings import with_settings
+
+PACKAGE = "vscode-client/package.json"
+
+
+def generated_files(checkout: Path) -> dict[Path, str]:
+    """The text that each generated file of the checkout should have, by its path."""
+    return {
+        checkout / "docs" / "rules.md": rules_page(),
+        checkout / "docs" / "settings.md": settings_page(),
+        checkout / "schemas" / "settings.schema.json": as_json(settings_schema()),
+        checkout / "schemas" / "header.schema.json": as_json(header_schema()),
+        checkout / PACKAGE: with_settings((checkout / PACKAGE).read_text("utf-8")),
+    }
+
+
+def stale_files(checkout: Path) -> list[Path]:
+    """The generated files that hold something else, or are not there."""
+    return [
+        path
+        for path, text in generated_files(checkout).items()
+        if not path.is_file() or path.read_text("utf-8") != text
+    ]

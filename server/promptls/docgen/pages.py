@@ -1,0 +1,86 @@
+"""The pages of the documentation that are made from declarations: rules, settings, header keys."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from promptls.docgen.schemas import header_schema, settings_schema
+from promptls.rules.registry import RULES
+
+
+def rules_page() -> str:
+    """Every rule with its page, in Markdown; `promptls explain` prints the same."""
+    listed = "\n".join(
+        f"| [`{rule.name}`](#{rule.name}) | {rule.severity} | {rule.summary} |" for rule in RULES
+    )
+    pages = "\n\n".join(
+        f"## {rule.name}\n\nSeverity: {rule.severity}. Since {rule.since}.\n\n{_deeper(rule.page)}"
+        for rule in RULES
+    )
+    return (
+        "# Rules\n\n"
+        "What `promptls check` and the editor report.\n"
+        "The setting `rules` gives a rule another severity, or turns it `off`.\n"
+        "The comment `{# promptls: ignore[rule-name] reason #}` silences rules on its own line, or, "
+        "where nothing else stands there, on the next.\n\n"
+        f"| rule | severity | what it finds |\n| --- | --- | --- |\n{listed}\n\n{pages}\n"
+    )
+
+
+def settings_page() -> str:
+    """Every setting of a project, and every key of a header, in Markdown."""
+    return (
+        "# Settings\n\n"
+        "A project's settings stand in `promptls.toml`, or under `[tool.promptls]` in `pyproject.toml`, "
+        "in the nearest folder above a prompt file.\n"
+        "An editor's settings lie over them, and the header of a file over both.\n\n"
+        f"{_tables(settings_schema(), 'The project')}\n\n"
+        "# The header\n\n"
+        "A Jinja comment, `{#---` … `---#}`, ahead of everything else in a parts template.\n"
+        "A prompt object and an evaluation prompt have the same keys at their top level.\n\n"
+        f"{_tables(header_schema(), 'Keys')}\n"
+    )
+
+
+def _tables(schema: dict[str, Any], title: str) -> str:
+    """A table of the schema's properties, and one for each schema that they refer to."""
+    tables = [_table(title, schema)]
+    tables += [
+        _table(definition.get("description", name).rstrip("."), definition)
+        for name, definition in schema.get("$defs", {}).items()
+    ]
+    return "\n\n".join(tables)
+
+
+def _table(title: str, schema: dict[str, Any]) -> str:
+    rows = "\n".join(
+        f"| `{name}` | {_type(declared)} | {_default(declared)} | {declared.get('description', '')} |"
+        for name, declared in schema["properties"].items()
+    )
+    return f"## {title}\n\n| key | type | default | what it is |\n| --- | --- | --- | --- |\n{rows}"
+
+
+def _type(declared: dict[str, Any]) -> str:
+    if "enum" in declared:
+        return ", ".join(f"`{value}`" for value in declared["enum"])
+    if "anyOf" in declared:
+        return " or ".join(_type(choice) for choice in declared["anyOf"] if choice != {"type": "null"})
+    if declared.get("type") == "array":
+        return f"array of {_type(declared.get('items', {}))}"
+    return str(declared.get("type", "object" if "$ref" in declared else "anything"))
+
+
+def _default(declared: dict[str, Any]) -> str:
+    default = declared.get("default")
+    return "" if default is None else f"`{json.dumps(default)}`"
+
+
+def _deeper(page: str) -> str:
+    """The page with its headings one level deeper, outside of its examples."""
+    pieces = re.split(r"(^```.*?^```$)", page, flags=re.DOTALL | re.MULTILINE)
+    return "".join(
+        piece if piece.startswith("```") else re.sub(r"^#", "##", piece, flags=re.MULTILINE)
+        for piece in pieces
+    )

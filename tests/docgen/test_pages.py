@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from promptls.docgen.pages import rules_page, settings_page
+from promptls.rules.registry import RULES
+from promptls.settings.header import Header
+from promptls.settings.project import Project
+
+
+def test_every_rule_has_its_page() -> None:
+    page = rules_page()
+    assert [
+        rule.name for rule in RULES if f"\n## {rule.name}\n\nSeverity: {rule.severity}." not in page
+    ] == []
+
+
+def test_the_headings_of_a_rules_page_stand_below_the_rule() -> None:
+    assert "\n### What it does\n" in rules_page()
+    assert "\n## What it does\n" not in rules_page()
+
+
+def test_examples_are_left_as_they_are() -> None:
+    # A header's opening begins with `{#`, and a comment in YAML with `#`.
+    assert "```yaml\n{#---\n" in rules_page()
+
+
+def test_every_setting_and_every_header_key_has_its_row() -> None:
+    page = settings_page()
+    names = [*Project.model_fields, *Header.model_fields]
+    assert [name for name in names if f"\n| `{name}` | " not in page] == []
+
+
+def test_a_default_that_is_a_list_is_shown() -> None:
+    assert '| `roles` | array of string | `["system",' in settings_page()
