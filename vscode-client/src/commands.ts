@@ -64,7 +64,12 @@ function isRun(given: unknown): given is ResultsArguments & { run: string } {
 /** Runs with progress that can be cancelled, and shows the results. */
 async function runExperiment(argument: CommandArgument, { session, results }: CommandContext): Promise<void> {
   try {
-    const result = await session.executeWithProgress<RunResult | null>("promptls.runExperiment", argument, "promptls");
+    const title = typeof argument["experiment"] === "string" ? argument["experiment"] : "the experiment";
+    const result = await session.executeWithProgress<RunResult | null>(
+      "promptls.runExperiment",
+      argument,
+      `Running ${title}`,
+    );
     if (result === null) {
       return;
     }

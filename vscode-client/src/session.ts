@@ -88,7 +88,7 @@ export class Session implements vscode.Disposable {
             if (value.kind === "end") {
               return;
             }
-            const message = value.kind === "begin" ? value.title : value.message;
+            const { message } = value;
             const percentage = value.percentage ?? reported;
             progress.report({ increment: percentage - reported, ...(message === undefined ? {} : { message }) });
             reported = percentage;

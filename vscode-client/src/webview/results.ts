@@ -281,7 +281,12 @@ function details(row: Row, number: number, columns: readonly string[]): HTMLElem
         "dl",
         { id: `details-${number}` },
         ...fields.map(([name, value]) =>
-          element("div", {}, element("dt", {}, name), element("dd", {}, element("pre", {}, textOf(value)))),
+          element(
+            "div",
+            { class: textOf(value).length > LONG ? "wide" : undefined },
+            element("dt", {}, name),
+            element("dd", {}, element("pre", {}, textOf(value))),
+          ),
         ),
       ),
     ),
