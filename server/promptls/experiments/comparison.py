@@ -164,7 +164,7 @@ def _in_words(kind: str, verdict: Verdict, found: Difference, name: str) -> str:
     seen = f"difference {_amount(kind, found.difference, '+')}{unit}, {interval}"
     return (
         f"cannot be told apart at n = {found.pairs} ({seen}); about {_rounded(found.needed)} rows "
-        "would be needed to be sure of a difference this small"
+        "would be needed to be sure of a difference of this size"
     )
 
 
