@@ -1,0 +1,64 @@
+"""Which server the extension starts in a real VS Code, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from code_server import CodeServer, running
+from playwright.sync_api import expect
+from workbench import Workbench
+
+PROMPT = "triage_v2.yml.j2"
+INSTALL_PATIENCE = 240_000
+"""Milliseconds that pip may take to install the server."""
+
+OpenFolder = Callable[[CodeServer, Path], Workbench]
+
+
+def test_without_any_server_one_is_installed_from_the_carried_wheel(
+    code_server_command: Path, extension: Path, example: Path, tmp_path: Path, open_folder: OpenFolder
+) -> None:
+    settings = {"promptls.server.python": sys.executable}
+    with running(code_server_command, tmp_path / "home", extension, machine_settings=settings) as server:
+        workbench = open_folder(server, example)
+        workbench.open_file(PROMPT)
+        expect(workbench.notification("Python environment")).to_be_visible()
+        expect(workbench.lens("Preview")).to_be_visible(timeout=INSTALL_PATIENCE)
+        assert [path.parent.name for path in server.storage.glob("environment-*/.complete")] != []
+        assert "(from the own environment)" in server.logs()
+
+
+def test_a_server_that_does_not_start_is_said_with_what_to_do(
+    code_server_command: Path, extension: Path, example: Path, tmp_path: Path, open_folder: OpenFolder
+) -> None:
+    settings = {"promptls.server.path": str(tmp_path / "nowhere" / "promptls")}
+    with running(code_server_command, tmp_path / "home", extension, machine_settings=settings) as server:
+        workbench = open_folder(server, example)
+        workbench.open_file(PROMPT)
+        notification = workbench.notification("does not start")
+        expect(notification).to_contain_text("The server from the setting")
+        workbench.screenshot("message")
+        notification.get_by_role("button", name="Show Log").click()
+        expect(workbench.page.locator(".output-view, .panel .output")).to_be_visible()
+
+
+def test_restricted_mode_checks_prompts_and_runs_nothing(
+    code_server_command: Path, extension: Path, example: Path, tmp_path: Path, open_folder: OpenFolder
+) -> None:
+    settings = {"promptls.server.path": str(Path(sys.executable).with_name("promptls"))}
+    (example / ".vscode").mkdir()
+    (example / ".vscode" / "settings.json").write_text(
+        '{"promptls.server.path": "/workspace/chose/this"}', "utf-8"
+    )
+    home = tmp_path / "home"
+    with running(code_server_command, home, extension, machine_settings=settings, trust=False) as server:
+        workbench = open_folder(server, example)
+        expect(workbench.status("Restricted Mode")).to_be_visible()
+        workbench.open_file(PROMPT)
+        workbench.click_lens("Run triage")
+        expect(workbench.notification("a workspace that is not trusted")).to_be_visible()
+        workbench.screenshot("refused")
+        assert not (example / "experiments").exists()
+        assert "/workspace/chose/this" not in server.logs()
