@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from lsprotocol import types
@@ -132,9 +134,11 @@ class Editor:
         return [lens.command.title for lens in found or ()]
 
     async def command(self, name: str, **arguments: Any) -> Any:
-        return await self.client.workspace_execute_command_async(
+        """The command's result, with its keys as attributes."""
+        result = await self.client.workspace_execute_command_async(
             types.ExecuteCommandParams(f"promptls.{name}", [arguments])
         )
+        return json.loads(json.dumps(result), object_hook=lambda found: SimpleNamespace(**found))
 
 
 async def eventually(look: Callable[[], Awaitable[Answer]], until: Callable[[Answer], bool]) -> Answer:

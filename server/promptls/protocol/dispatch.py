@@ -19,8 +19,11 @@ log = logging.getLogger(__name__)
 def isolated(server: PromptServer, method: Method) -> Callable[..., Any]:
     """The method's handler as pygls calls it: loaded by its first call, and no failure of it leaves it.
 
-    An exception of JSON-RPC is an answer that the handler chose to give, and goes through.
+    An exception of JSON-RPC is an answer that the handler chose to give, and goes through. Handlers
+    of plain JSON fail freely: `PromptProtocol` answers for them.
     """
+    if method.form == "json":
+        return lambda params: resolved(method.handler)(server.session, params)
     if method.form == "typed, later":
 
         async def answer_later(params: Any = None) -> Any:

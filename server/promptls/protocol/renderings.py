@@ -36,7 +36,7 @@ class Renderings:
     def __init__(self, session: Session) -> None:
         self._session: Final = session
         self._newest: dict[str, FileRendering] = {}
-        self._chosen: dict[str, str | int] = {}
+        self._chosen: dict[str, str | int | None] = {}
         self._waiting: dict[str, None] = {}
         self._work: asyncio.Task[None] | None = None
         self._workers: dict[Limits, RenderWorker] = {}
@@ -79,27 +79,26 @@ class Renderings:
 
     # -- samples ------------------------------------------------------------------------
 
-    def choose(self, path: str, chosen: str | int | None) -> None:
-        """Render with the sample of a name, or with a row of the data set, from 1; None: the default."""
-        known = self._chosen.get(path)
-        if chosen is None:
-            self._chosen.pop(path, None)
-        else:
+    def choose(self, snapshot: Snapshot, path: str, chosen: str | int | None) -> Sample:
+        """The sample of a name, or row of the data set from 1, that the file is rendered with from now on.
+
+        None chooses the default. Raises Failure where there is no such sample.
+        """
+        sample = _chosen_sample(snapshot, path, chosen)
+        if self._chosen.get(path) != chosen:
             self._chosen[path] = chosen
-        if known != chosen:
             self.look_again([path])
+        return sample
 
     def sample(self, snapshot: Snapshot, path: str) -> Sample:
         """The data that the file is rendered with; raises Failure where it cannot be read."""
         chosen = self._chosen.get(path)
-        try:
-            if isinstance(chosen, int):
-                return row_sample(snapshot, path, chosen)
-            if chosen is not None:
-                return sample_named(snapshot, path, chosen)
-        except Failure:
-            self._chosen.pop(path, None)
-        return samples_of(snapshot, path)[0]
+        if chosen is not None:
+            try:
+                return _chosen_sample(snapshot, path, chosen)
+            except Failure:
+                del self._chosen[path]  # it was there when it was chosen
+        return _chosen_sample(snapshot, path, None)
 
     # -- rendering ------------------------------------------------------------------------
 
@@ -168,6 +167,12 @@ def with_consent(snapshot: Snapshot, trusted: bool | None) -> Snapshot:
     does not.
     """
     return snapshot if trusted is not None else replace(snapshot, trusted=True)
+
+
+def _chosen_sample(snapshot: Snapshot, path: str, chosen: str | int | None) -> Sample:
+    if isinstance(chosen, int):
+        return row_sample(snapshot, path, chosen)
+    return samples_of(snapshot, path)[0] if chosen is None else sample_named(snapshot, path, chosen)
 
 
 def _shown(made: FileRendering) -> object:

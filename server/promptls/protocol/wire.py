@@ -73,6 +73,8 @@ class PromptProtocol(LanguageServerProtocol):
         handler = self.json_handlers.get(method) if method and not self._shutdown else None
         try:
             if handler is None:
+                if method is not None and method not in types.METHOD_TO_TYPES:
+                    message.setdefault("params", None)  # pygls makes no message without them
                 self.handle_message(self.structure_message(message))
             elif "id" in message:
                 self._send_response(message["id"], handler(message.get("params") or {}))

@@ -29,9 +29,9 @@ async def preview(
     path = prompt_path(session, arguments)
     row = optional(arguments, "row", int)
     limit, step = optional(arguments, "limit", int), optional(arguments, "step", int)
-    session.renderings.choose(path, optional(arguments, "sample", str) if row is None else row + 1)
     snapshot = with_consent(session.snapshot, session.trusted)
-    sample = session.renderings.sample(snapshot, path)
+    chosen = optional(arguments, "sample", str) if row is None else row + 1
+    sample = session.renderings.choose(snapshot, path, chosen)
     job = job_for(snapshot, path, sample.data, token_limit=limit, truncation_step=step, with_stand_ins=True)
     made = FileRendering(job, sample, await session.renderings.render(snapshot, job))
     result = _result(session, snapshot, path, made)

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+PATIENCE = 20.0
+
+
+class Wire:
+    """A server at the other end of two pipes, spoken to in plain JSON."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+
+    def send(self, **message: Any) -> None:
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+
+    def write(self, data: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+
+    async def receive(self) -> Any:
+        assert self.process.stdout is not None
+        header = await asyncio.wait_for(self.process.stdout.readuntil(b"\r\n\r\n"), PATIENCE)
+        length = int(header.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+        return json.loads(await self.process.stdout.readexactly(length))
+
+    async def answer(self, number: int) -> Any:
+        while (message := await self.receive()).get("id") != number or "method" in message:
+            pass
+        return message
+
+    async def begin(self, root: Path, **params: Any) -> Any:
+        self.send(
+            id=1,
+            method="initialize",
+            params={"processId": None, "rootUri": root.as_uri(), "capabilities": {}, **params},
+        )
+        answer = await self.answer(1)
+        self.send(method="initialized", params={})
+        return answer
+
+    async def end(self) -> int:
+        assert self.process.stdin is not None
+        return await asyncio.wait_for(self.process.wait(), PATIENCE)
+
+
+@pytest_asyncio.fixture
+async def wire(tmp_path: Path) -> AsyncIterator[Wire]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "promptls", stdin=-1, stdout=-1, stderr=-1, cwd=tmp_path
+    )
+    yield Wire(process)
+    if process.returncode is None:
+        process.kill()
+        await process.wait()
+
+
+def opened(root: Path, text: str) -> dict[str, Any]:
+    uri = (root / "a.yml.j2").as_uri()
+    return {"textDocument": {"uri": uri, "languageId": "promptls", "version": 1, "text": text}}
+
+
+async def test_the_server_leaves_with_0_after_shutdown_and_exit(wire: Wire, tmp_path: Path) -> None:
+    await wire.begin(tmp_path)
+
+    wire.send(id=2, method="shutdown")
+    assert (await wire.answer(2))["result"] is None
+    wire.send(method="exit")
+
+    assert await wire.end() == 0
+
+
+async def test_the_server_leaves_with_1_after_exit_alone(wire: Wire, tmp_path: Path) -> None:
+    await wire.begin(tmp_path)
+
+    wire.send(method="exit")
+
+    assert await wire.end() == 1
+
+
+async def test_the_server_leaves_when_the_client_is_gone(wire: Wire, tmp_path: Path) -> None:
+    await wire.begin(tmp_path)
+
+    assert wire.process.stdin is not None
+    wire.process.stdin.close()
+
+    await wire.end()
+
+
+async def test_the_server_leaves_while_it_renders(wire: Wire, tmp_path: Path) -> None:
+    await wire.begin(tmp_path)
+    wire.send(
+        method="textDocument/didOpen",
+        params=opened(tmp_path, "- name: a\n  content: '{% for i in range(99999) %}{{ i }}{% endfor %}'\n"),
+    )
+    place = {"textDocument": {"uri": (tmp_path / "a.yml.j2").as_uri()}}
+    wire.send(id=2, method="textDocument/codeLens", params=place)
+    await wire.answer(2)
+
+    wire.send(id=3, method="shutdown")
+    await wire.answer(3)
+    wire.send(method="exit")
+
+    assert await wire.end() == 0
+
+
+async def test_broken_messages_do_not_end_the_server(wire: Wire, tmp_path: Path) -> None:
+    await wire.begin(tmp_path)
+
+    wire.write(b"Content-Length: 3\r\n\r\n{x}")
+    wire.write(b"X-Odd: 1\r\ncontent-length: 2\r\n\r\n[]")
+    wire.send(id=2, method="textDocument/hover", params={"textDocument": 7})
+    assert "error" in await wire.answer(2)
+    wire.send(id=3, method="textDocument/diagnostic", params={})
+    assert "error" in await wire.answer(3)
+    wire.send(id=4, method="nobody/knows")
+
+    assert (await wire.answer(4))["error"]["code"] == -32601
+
+
+async def test_a_client_that_never_gives_its_settings_is_served_all_the_same(
+    wire: Wire, tmp_path: Path
+) -> None:
+    await wire.begin(tmp_path, capabilities={"workspace": {"configuration": True}})
+
+    wire.send(
+        method="textDocument/didOpen", params=opened(tmp_path, "- name: a\n  role: sytem\n  content: x\n")
+    )
+
+    while (message := await wire.receive()).get("method") != "textDocument/publishDiagnostics":
+        pass
+    assert [found["code"] for found in message["params"]["diagnostics"]] == ["unknown-role"]
+
+
+@pytest.mark.parametrize("options", [{"trusted": False}, {"trusted": "yes"}])
+async def test_an_untrusted_workspace_runs_no_experiment(
+    wire: Wire, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    await wire.begin(tmp_path, initializationOptions=options)
+    (tmp_path / "data.csv").write_text("text\nhello\n")
+    text = "{#---\nexperiments: {e: {dataset: data.csv, models: [echo]}}\n---#}\n- {name: a, content: x}\n"
+    wire.send(method="textDocument/didOpen", params=opened(tmp_path, text))
+
+    arguments = [{"uri": (tmp_path / "a.yml.j2").as_uri()}]
+    wire.send(
+        id=2,
+        method="workspace/executeCommand",
+        params={"command": "promptls.runExperiment", "arguments": arguments},
+    )
+
+    assert "not trusted" in (await wire.answer(2))["error"]["message"]
+    assert not (tmp_path / "experiments").exists()
+
+
+async def test_opening_a_folder_runs_nothing_of_it_until_the_user_asks(wire: Wire, tmp_path: Path) -> None:
+    (tmp_path / "functions.py").write_text(
+        "from pathlib import Path\nPath(__file__).with_name('ran').touch()\ndef f():\n    return 'made'\n"
+    )
+    await wire.begin(tmp_path)
+    text = "{#---\nfunctions: functions.py\n---#}\n- name: a\n  content: '{{ f() }}'\n"
+    wire.send(method="textDocument/didOpen", params=opened(tmp_path, text))
+    place = {"textDocument": {"uri": (tmp_path / "a.yml.j2").as_uri()}}
+    wire.send(id=2, method="textDocument/hover", params={**place, "position": {"line": 3, "character": 8}})
+    await wire.answer(2)
+    assert not (tmp_path / "ran").exists()
+
+    arguments = [{"uri": place["textDocument"]["uri"]}]
+    wire.send(
+        id=3,
+        method="workspace/executeCommand",
+        params={"command": "promptls.preview", "arguments": arguments},
+    )
+
+    parts = (await wire.answer(3))["result"]["rendering"]["parts"]
+    assert [part["content"] for part in parts] == ["made"]
