@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +23,9 @@ _SETTINGS_SECONDS: Final = 2.0
 """How long messages are held for a client that does not answer the question for its settings."""
 _SCAN_SECONDS: Final = 0.3
 """How long messages are held for the first look at the workspace's files."""
+
+_SLICE_SECONDS: Final = 0.004
+"""How long the scan keeps other messages waiting at a time."""
 
 
 def initialized(session: Session, _params: types.InitializedParams) -> None:
@@ -43,13 +47,18 @@ async def _prepare(session: Session) -> None:
 
 
 async def scan_workspace(session: Session) -> None:
-    """Read in a thread of its own which files include which, and look at everything again with it."""
-    loop = asyncio.get_running_loop()
+    """Read which files include which, a few at a time, and look at everything again with it.
+
+    A thread would be slower: it and the requests would wait for one another at every step.
+    """
     roots = session.snapshot.roots
-    if not roots:
-        return
-    names = await loop.run_in_executor(None, scanned, roots)
-    if session.snapshot.roots == roots:
+    names: dict[str, tuple[str, ...]] = {}
+    begun = time.perf_counter()
+    for _ in scanned(roots, names):
+        if time.perf_counter() - begun > _SLICE_SECONDS:
+            await asyncio.sleep(0)
+            begun = time.perf_counter()
+    if roots and session.snapshot.roots == roots:
         session.workspace.take_scan(names)
         session.everything_changed()
 

@@ -27,13 +27,17 @@ def prompt_paths(folder: Path) -> Iterator[str]:
 
     Hidden folders and those of package managers are left out; what cannot be read is skipped.
     """
+    for paths in prompt_paths_by_folder(folder):
+        yield from paths
+
+
+def prompt_paths_by_folder(folder: Path) -> Iterator[list[str]]:
+    """The paths of `prompt_paths`, folder by folder: also of those that hold no prompt file."""
     for current, folders, files in os.walk(folder):
         folders[:] = sorted(
             name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS
         )
-        for name in sorted(files):
-            if has_prompt_name(name):
-                yield str(Path(current) / name)
+        yield [str(Path(current) / name) for name in sorted(files) if has_prompt_name(name)]
 
 
 def read_text(path: str) -> str | None:

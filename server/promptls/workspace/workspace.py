@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from promptls.meaning.template import Template
 from promptls.syntax.source import Source
 from promptls.text.span import Span
-from promptls.workspace.disk import DiskFiles, prompt_paths, read_text
+from promptls.workspace.disk import DiskFiles, prompt_paths_by_folder, read_text
 from promptls.workspace.include_graph import IncludeGraph, names_in
 from promptls.workspace.snapshot import OpenFile, Snapshot
 
@@ -71,14 +71,17 @@ class Workspace:
 
     def scan(self) -> int:
         """Read which templates name which, for every prompt file below the roots; how many there are."""
-        return self.take_scan(scanned(self.snapshot.roots))
+        names: dict[str, tuple[str, ...]] = {}
+        for _ in scanned(self.snapshot.roots, names):
+            pass
+        self.take_scan(names)
+        return len(names)
 
-    def take_scan(self, names: Mapping[str, tuple[str, ...]]) -> int:
-        """Take what `scanned` found, but for open files what their unsaved text names; how many there are."""
+    def take_scan(self, names: Mapping[str, tuple[str, ...]]) -> None:
+        """Take what `scanned` found, but for open files what their unsaved text names."""
         graph = self.snapshot.graph
         opened = {path: graph.names(path) for path in self.snapshot.open_files}
         self._swap(graph=IncludeGraph({**names, **opened}, self.snapshot.roots))
-        return len(names)
 
     # -- settings -------------------------------------------------------------
 
@@ -100,11 +103,16 @@ class Workspace:
         self._swap(trusted=trusted)
 
 
-def scanned(roots: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Which templates each prompt file below `roots` names, as saved. Can run in any thread."""
-    return {
-        path: names_in(text)
-        for root in roots
-        for path in prompt_paths(Path(root))
-        if (text := read_text(path)) is not None
-    }
+def scanned(roots: Iterable[str], names: dict[str, tuple[str, ...]]) -> Iterator[None]:
+    """Fill `names` with which templates each prompt file below `roots` names, as saved.
+
+    Gives way after each file and each folder, so that a server can do something else in between.
+    """
+    for root in roots:
+        for paths in prompt_paths_by_folder(Path(root)):
+            for path in paths:
+                text = read_text(path)
+                if text is not None:
+                    names[path] = names_in(text)
+                yield
+            yield
