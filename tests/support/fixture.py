@@ -68,8 +68,7 @@ def _marked(lines: list[str]) -> Marked:
         if "<CURSOR>" in line:
             assert marked.cursor is None, "two cursors"
             marked.cursor = sum(len(above) for above in kept) + line.index("<CURSOR>")
-            line = line.replace("<CURSOR>", "")
-        kept.append(line)
+        kept.append(line.replace("<CURSOR>", ""))
     marked.text = "".join(kept)
     return marked
 
@@ -94,13 +93,15 @@ def check_findings(fixture: str, rule: str | None = None, root: Path = Path("/pr
         ]
         expected = sorted(marked.marks, key=lambda mark: (mark.span, mark.label))
         for mark, finding in zip(expected, found, strict=False):
-            assert _shown(marked.text, finding, bool(mark.message)) == _shown(marked.text, mark, True)
-        assert [_shown(marked.text, mark, False) for mark in found] == [
-            _shown(marked.text, mark, False) for mark in expected
+            assert _shown(marked.text, finding, with_message=bool(mark.message)) == _shown(
+                marked.text, mark, with_message=True
+            )
+        assert [_shown(marked.text, mark, with_message=False) for mark in found] == [
+            _shown(marked.text, mark, with_message=False) for mark in expected
         ]
 
 
-def _shown(text: str, mark: Mark, with_message: bool) -> str:
+def _shown(text: str, mark: Mark, *, with_message: bool) -> str:
     line = text.count("\n", 0, mark.span.start) + 1
     message = f": {mark.message}" if with_message and mark.message else ""
     return f"line {line} {text[mark.span.start : mark.span.end]!r} {mark.label}{message}"
