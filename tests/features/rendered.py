@@ -1,0 +1,20 @@
+"""Renderings for features, made right here: what a worker's process would make."""
+
+from __future__ import annotations
+
+from promptls.features.file_rendering import FileRendering, template_texts
+from promptls.rendering.execute import execute
+from promptls.rendering.request import job_for
+from promptls.rendering.samples import samples_of
+from promptls.tokens.counting import count
+from promptls.workspace.snapshot import Snapshot
+
+
+def rendered(snapshot: Snapshot, path: str) -> FileRendering:
+    """The file's rendering with its default sample."""
+    sample = samples_of(snapshot, path)[0]
+    job = job_for(snapshot, path, sample.data, with_stand_ins=True)
+    template = snapshot.template(path)
+    assert template is not None
+    counted = {text: count(text, job.encoding) for text in template_texts(template)}
+    return FileRendering(job, sample, execute(job), counted)

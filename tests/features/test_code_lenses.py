@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from promptls.experiments.history import MetricSummary, RunSummary
+from promptls.features.code_lenses import code_lenses, scores_text
+from promptls.features.experiment_runs import ExperimentRuns
+from promptls.features.run_findings import run_findings
+from support.fixture import MAIN, opened
+
+PATH = str(Path("/project") / MAIN)
+PROMPT = """\
+{#---
+experiments:
+  first: {dataset: d.csv}
+  second: {dataset: d.csv}
+---#}
+- name: a
+  content: x
+"""
+
+
+def run(
+    *, value: float, failed: int = 0, stale: bool = False, previous: RunSummary | None = None
+) -> RunSummary:
+    right = MetricSummary("right", "discrete", value, f"{value:.0%}", 4, 0, {}, ["yes", "no"])
+    length = MetricSummary("length", "numeric", value * 10, f"{value * 10:.3g}", 4, 0, {}, None)
+    file = Path("/project/experiments/run.csv")
+    return RunSummary(
+        "run", "first", Path(PATH), file, file, "", 1.0, ("echo",), 4, failed, 0, 0, None, (right, length), stale,
+        previous,
+    )  # fmt: skip
+
+
+def lenses(*runs: ExperimentRuns, text: str = PROMPT) -> list[str]:
+    return [action.title for action in code_lenses(opened(text)[0], PATH, runs)]
+
+
+def test_preview_and_every_experiment_stand_above_a_prompt() -> None:
+    never = (ExperimentRuns("first", None), ExperimentRuns("second", None))
+
+    assert lenses(*never) == ["Preview", "Run first", "Run second"]
+
+
+def test_the_last_scores_stand_behind_their_experiment() -> None:
+    runs = (ExperimentRuns("first", run(value=0.5)), ExperimentRuns("second", None))
+
+    assert lenses(*runs) == ["Preview", "Run first", "right 50%, length 5", "Run second"]
+
+
+def test_scores_show_their_change_failures_and_age() -> None:
+    before = run(value=0.25)
+
+    assert (
+        scores_text(ExperimentRuns("first", run(value=0.5, previous=before)))
+        == "right 50% (+25), length 5 (+2.5)"
+    )
+    assert scores_text(ExperimentRuns("first", run(value=0.25, previous=before))) == (
+        "right 25% (±0), length 2.5 (±0)"
+    )
+    assert scores_text(ExperimentRuns("first", run(value=0.5, failed=1, stale=True))) == (
+        "right 50%, length 5, 1 of 4 rows failed · stale"
+    )
+
+
+def test_files_that_are_run_by_nobody_have_no_lens() -> None:
+    assert lenses(text="- hosts: all\n  tasks: []\n") == []
+
+
+def test_failed_rows_are_found_at_the_experiment_until_the_prompt_changes() -> None:
+    snapshot, _ = opened(PROMPT)
+
+    def found(last: RunSummary) -> list[str]:
+        findings = run_findings(snapshot, PATH, [ExperimentRuns("first", last)])
+        return [PROMPT[each.span.start : each.span.end] for each in findings]
+
+    assert found(run(value=0.5, failed=1)) == ["first"]
+    assert found(run(value=0.5, failed=1, stale=True)) == []
+    assert found(run(value=0.5)) == []

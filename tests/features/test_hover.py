@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rendered import rendered
+
+from promptls.features.experiment_runs import ExperimentRuns
+from promptls.features.hover import hover
+from support.fixture import MAIN, opened
+
+ROOT = Path("/project")
+
+
+def check_hover(fixture: str, *expected: str, render: bool = True) -> str:
+    """The hover at the cursor, which holds every one of `expected`."""
+    snapshot, files = opened(fixture)
+    path, marked = next((str(ROOT / name), file) for name, file in files.items() if file.cursor is not None)
+    newest = rendered(snapshot, path) if render else None
+
+    found = hover(snapshot, path, marked.cursor, newest)
+
+    assert found is not None
+    assert found.span.contains(marked.cursor)
+    for words in expected:
+        assert words in found.markdown, found.markdown
+    return found.markdown
+
+
+def check_no_hover(fixture: str) -> None:
+    snapshot, files = opened(fixture)
+
+    assert hover(snapshot, str(ROOT / MAIN), files[MAIN].cursor, None) is None
+
+
+def test_a_part_tells_its_tokens_and_the_running_total() -> None:
+    check_hover(
+        """\
+- name: first
+  content: one two three
+- name: sec<CURSOR>ond
+  content: four five
+""",
+        "- template text: 2 tokens",
+        "- rendered: 2 tokens\n",
+        "- up to here: 5 tokens of 5\n",
+        "o200k_base",
+    )
+
+
+def test_the_tokens_of_a_loop_are_added_up() -> None:
+    check_hover(
+        """\
+{% for i in range(3) %}
+- name: tu<CURSOR>rn
+  content: one two three
+{% endfor %}
+""",
+        "- rendered: 9 tokens in 3 parts",
+    )
+
+
+def test_a_part_that_is_cut_says_so() -> None:
+    check_hover(
+        """\
+{#---
+token_limit: 4
+truncation_step: 1
+---#}
+- name: fir<CURSOR>st
+  content: one two three
+  truncation_priority: 1
+- name: second
+  content: four five
+""",
+        "75% of the limit of 4",
+        "- cut by the token limit of 4",
+    )
+
+
+def test_a_part_of_a_prompt_that_does_not_render_says_why() -> None:
+    check_hover("- name: fir<CURSOR>st\n  content: '{{ 1 / 0 }}'\n", "does not render", "division")
+
+
+def test_the_keys_of_parts_and_sections_are_documented() -> None:
+    check_hover(
+        "- name: a\n  trunc<CURSOR>ation_priority: 1\n  content: x\n", "the highest number goes first"
+    )
+    check_hover("- name: a\n  sections:\n    - na<CURSOR>me: b\n      content: x\n", "The section's name")
+    check_hover("- name: a\n  role: assis<CURSOR>tant\n  content: x\n", "What the model said")
+
+
+def test_an_input_tells_type_description_choices_and_value() -> None:
+    check_hover(
+        """\
+{#---
+input_keys:
+  tone: {type: string, description: How to speak., enum: [kind, firm], default: kind}
+examples:
+  - tone: firm
+---#}
+- name: a
+  content: Be {{ to<CURSOR>ne }}, {{ tone }}.
+""",
+        "`tone`: input, string, declared in `main.yml.j2`",
+        "How to speak.",
+        'one of `"kind"`, `"firm"`',
+        'default: `"kind"`',
+        'in `example 1` (the examples): `"firm"`',
+    )
+
+
+def test_an_input_of_a_section_is_declared_by_who_includes_it() -> None:
+    check_hover(
+        """\
+-- main.yml.j2 --
+{#---
+input_keys:
+  tone: {description: How to speak.}
+---#}
+- name: a
+  content: Be {{ tone }}.
+{% include "tail.yml.j2" %}
+-- tail.yml.j2 --
+- name: tail
+  content: Be {{ to<CURSOR>ne }}.
+""",
+        "declared in `main.yml.j2`",
+        "How to speak.",
+        "also an input of `main.yml.j2`",
+        render=False,
+    )
+
+
+def test_names_that_the_file_makes_tell_where() -> None:
+    check_hover("{% set sign = '!' %}\n- name: a\n  content: x{{ si<CURSOR>gn }}\n", "variable set in line 1")
+    check_hover(
+        "{% for m in messages %}\n- name: a\n  content: '{{ <CURSOR>m }}'\n{% endfor %}\n",
+        "loop variable in line 1",
+    )
+
+
+def test_functions_of_prompt_poet_and_jinja_are_documented() -> None:
+    check_hover(
+        "- name: a\n  content: '{{ esc<CURSOR>ape_special_characters(x) }}'\n", "line breaks written as"
+    )
+    check_hover("- name: a\n  content: '{{ ra<CURSOR>nge(3) }}'\n", "`range(start, stop, step)`")
+
+
+def test_a_function_of_the_functions_file_shows_its_signature(tmp_path: Path) -> None:
+    from promptls.workspace.workspace import Workspace
+
+    (tmp_path / "helpers.py").write_text('def shout(text, by=1):\n    """Louder."""\n')
+    text = "{#---\nfunctions: helpers.py\n---#}\n- name: a\n  content: '{{ shout(x) }}'\n"
+    workspace = Workspace([tmp_path])
+    path = str(tmp_path / MAIN)
+    workspace.open(path, text, 1)
+
+    found = hover(workspace.snapshot, path, text.index("shout") + 1, None)
+
+    assert found is not None
+    assert "shout(text, by=1)" in found.markdown
+    assert "Louder." in found.markdown
+
+
+def test_an_include_tells_its_file_and_what_it_brings() -> None:
+    check_hover(
+        """\
+-- main.yml.j2 --
+- name: a
+  content: x
+{% include "sections/<CURSOR>tail.yml.j2" %}
+-- sections/tail.yml.j2 --
+- name: tail
+  content: y
+""",
+        "include of `sections/tail.yml.j2`",
+        "1 part: `tail`",
+        render=False,
+    )
+
+
+def test_header_keys_are_documented_at_every_depth() -> None:
+    header = "{#---\n%s\n---#}\n- name: a\n  content: x\n"
+    check_hover(header % "token_l<CURSOR>imit: 5", "The most tokens that the rendered prompt may have.")
+    check_hover(header % "input_keys:\n  tone: {ty<CURSOR>pe: string}", "JSON Schema type")
+    check_hover(header % "experiments:\n  e: {data<CURSOR>set: d.csv}", "Path of the data set")
+
+
+def test_an_experiment_without_a_run_says_so() -> None:
+    text = "{#---\nexperiments:\n  first: {dataset: d.csv}\n---#}\n- name: a\n  content: x\n"
+    snapshot, _ = opened(text)
+
+    found = hover(
+        snapshot, str(ROOT / MAIN), text.index("first"), None, lambda: (ExperimentRuns("first", None),)
+    )
+
+    assert found is not None
+    assert "`first` has not been run yet" in found.markdown
+
+
+def test_the_keys_of_a_prompt_object_are_those_of_ragas() -> None:
+    text = "instruc<CURSOR>tion: Do it.\ninput_keys: [a]\noutput_key: b\n"
+
+    check_hover(
+        text, "**instruction**: text, required", "the first thing that the model reads", "tokens with"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- name: a\n  content: plain <CURSOR>text\n",
+        "- hosts: <CURSOR>all\n  tasks: []\n",
+        "<CURSOR>",
+        "- name: a\n  content: '{{ 1 <CURSOR>}}'\n",
+    ],
+)
+def test_there_is_nothing_to_say_of_plain_text(text: str) -> None:
+    check_no_hover(text)
