@@ -81,6 +81,7 @@ function startWhenNeeded(started: Session): vscode.Disposable {
 /** Keeps the token count of the active prompt in the status bar, asked for when typing pauses. */
 function countTokens(started: Session): vscode.Disposable {
   const status = new TokenStatus();
+  let counted: string | undefined;
   const refresh = latestOnly(async (token) => {
     const prompt = activePrompt();
     if (prompt === undefined || !started.isRunning) {
@@ -91,10 +92,12 @@ function countTokens(started: Session): vscode.Disposable {
     if (token.isCancellationRequested || activePrompt()?.uri.toString() !== uri) {
       return;
     }
-    if (result === null) {
-      status.hide();
-    } else {
+    if (result !== null) {
       status.show(result);
+      counted = uri;
+    } else if (counted !== uri) {
+      // While a prompt is broken, its last count stays; a file that is no prompt has none.
+      status.hide();
     }
   }, TYPING_PAUSE_MILLISECONDS);
   return vscode.Disposable.from(

@@ -47,7 +47,7 @@ function draw(): void {
   const columns = shownColumns(current);
   replaceKeepingPlace(
     root,
-    element("header", { class: "top" }, title(current), metrics(current), comparison(current)),
+    element("header", { class: "top" }, title(current), scores(current), comparison(current)),
     toolbar(current),
     element(
       "div",
@@ -79,7 +79,7 @@ function title(current: ResultsResult): HTMLElement {
   );
 }
 
-function metrics(current: ResultsResult): HTMLElement {
+function scores(current: ResultsResult): HTMLElement {
   return element(
     "dl",
     { class: "metrics", "aria-label": "Scores" },
@@ -159,7 +159,7 @@ function head(columns: readonly string[], current: ResultsResult): HTMLElement {
         const mark = isSorted ? (direction === "ascending" ? " ↑" : " ↓") : "";
         return element(
           "th",
-          { scope: "col", "aria-sort": direction, class: isNumeric(column, current.rows) ? "numeric" : undefined },
+          { scope: "col", "aria-sort": direction, class: isNumeric(column, current) ? "numeric" : undefined },
           sortButton(column, mark, index),
         );
       }),
@@ -264,8 +264,12 @@ function shortNumber(value: unknown): string {
   return number === undefined || Number.isInteger(number) ? textOf(value) : String(Number(number.toPrecision(4)));
 }
 
-function isNumeric(column: string, rows: readonly Row[]): boolean {
-  return rows.length > 0 && rows.every((row) => textOf(row[column]) === "" || numberOf(row[column]) !== undefined);
+function isNumeric(column: string, { rows, metrics }: ResultsResult): boolean {
+  return (
+    rows.length > 0 &&
+    !metrics.some(({ name }) => name === column) &&
+    rows.every((row) => textOf(row[column]) === "" || numberOf(row[column]) !== undefined)
+  );
 }
 
 /** Everything that the row holds: what the table shows shortened, reasons, and what it leaves out. */
