@@ -182,3 +182,59 @@ async def test_opening_a_folder_runs_nothing_of_it_until_the_user_asks(wire: Wir
 
     parts = (await wire.answer(3))["result"]["rendering"]["parts"]
     assert [part["content"] for part in parts] == ["made"]
+
+
+async def test_the_server_says_what_it_can_do(wire: Wire, tmp_path: Path) -> None:
+    capabilities = {"textDocument": {"diagnostic": {}}, "general": {"positionEncodings": ["utf-8", "utf-16"]}}
+
+    told = (await wire.begin(tmp_path, capabilities=capabilities))["result"]["capabilities"]
+
+    assert told["positionEncoding"] == "utf-8"
+    assert told["textDocumentSync"] == {"openClose": True, "change": 2, "save": True}
+    assert told["diagnosticProvider"] == {"interFileDependencies": True, "workspaceDiagnostics": False}
+    assert told["executeCommandProvider"]["workDoneProgress"]
+    assert {name for name in told if name.endswith("Provider")} == {
+        "codeActionProvider",
+        "codeLensProvider",
+        "definitionProvider",
+        "diagnosticProvider",
+        "documentLinkProvider",
+        "documentSymbolProvider",
+        "executeCommandProvider",
+        "hoverProvider",
+        "inlayHintProvider",
+    }
+
+
+async def test_a_client_that_asks_for_no_diagnostics_is_offered_none(wire: Wire, tmp_path: Path) -> None:
+    told = (await wire.begin(tmp_path))["result"]["capabilities"]
+
+    assert "diagnosticProvider" not in told
+
+
+async def test_changes_that_wait_lead_to_one_list_of_diagnostics(wire: Wire, tmp_path: Path) -> None:
+    await wire.begin(tmp_path)
+    place = {"uri": (tmp_path / "a.yml.j2").as_uri()}
+    wire.send(
+        method="textDocument/didOpen", params=opened(tmp_path, "- name: a\n  content: x\n  role: user\n")
+    )
+    wire.send(id=2, method="textDocument/codeLens", params={"textDocument": place})
+    await wire.answer(2)
+
+    # One write, so that all of it waits when the server looks.
+    frames = b""
+    for version in range(2, 52):
+        at = {"line": 2, "character": 8}
+        change = {"range": {"start": at, "end": at}, "text": "x"}
+        params = {"textDocument": {**place, "version": version}, "contentChanges": [change]}
+        message = {"jsonrpc": "2.0", "method": "textDocument/didChange", "params": params}
+        body = json.dumps(message).encode()
+        frames += b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+    wire.write(frames)
+    published = []
+    while not published or published[-1] < 51:
+        message = await wire.receive()
+        if message.get("method") == "textDocument/publishDiagnostics":
+            published.append(message["params"]["version"])
+
+    assert published == [51]

@@ -28,10 +28,15 @@ class IncludeGraph:
     holds it, nearest first, because the entry template may lie in any of them.
     """
 
-    def __init__(self, names: Mapping[str, tuple[str, ...]], roots: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        names: Mapping[str, tuple[str, ...]],
+        roots: tuple[str, ...],
+        targets: Mapping[str, frozenset[str]] | None = None,
+    ) -> None:
         self._names = dict(names)
         self._roots = roots
-        self._targets: dict[str, frozenset[str]] = {}
+        self._targets = dict(targets or {})
         self._includers: dict[str, frozenset[str]] | None = None
 
     def names(self, path: str) -> tuple[str, ...]:
@@ -42,7 +47,10 @@ class IncludeGraph:
         """The graph with what one file names replaced; the same graph where that is no change."""
         if self._names.get(path) == names:
             return self
-        return IncludeGraph({**self._names, path: names}, self._roots)
+        # Where no file comes or goes, the names in all other files lead where they led before.
+        targets = dict(self._targets) if path in self._names else {}
+        targets.pop(path, None)
+        return IncludeGraph({**self._names, path: names}, self._roots, targets)
 
     def without(self, path: str) -> IncludeGraph:
         """The graph without one file."""
