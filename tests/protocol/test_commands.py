@@ -69,7 +69,11 @@ async def test_a_preview_holds_parts_tokens_and_the_lines_that_made_them(editor:
     assert made.sample.name == "row 2"
     assert made.kind == "parts template"
     assert made.failure is None
-    assert {"row 1", "row 2", "placeholders"} <= {sample.name for sample in made.samples}
+    assert [(sample.name, getattr(sample, "row", None)) for sample in made.samples] == [
+        ("row 1", 0),
+        ("placeholders", None),
+        ("row 2", 1),
+    ]
 
 
 async def test_a_preview_says_why_and_where_a_prompt_does_not_render(editor: Editor) -> None:

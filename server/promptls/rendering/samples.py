@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -76,6 +77,19 @@ def row_sample(snapshot: Snapshot, path: str, number: int) -> Sample:
         if row.number == number:
             return Sample(f"row {number}", dataset.name, dict(row.values))
     raise WrongUse(f"the data set has no row {number}", FilePlace(dataset))
+
+
+def row_samples(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
+    """The first rows, at most 200, of the first experiment's data set; none where it cannot be read."""
+    template = snapshot.template(path)
+    dataset = _dataset_path(template, path) if template else None
+    if dataset is None:
+        return ()
+    try:
+        rows = list(islice(open_dataset(dataset).rows(), _MOST_ROWS))
+    except Failure:
+        return ()  # running the experiment reports it
+    return tuple(Sample(f"row {row.number}", dataset.name, dict(row.values)) for row in rows)
 
 
 def _placeholders(snapshot: Snapshot, path: str) -> dict[str, Any]:

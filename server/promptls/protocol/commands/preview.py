@@ -14,7 +14,7 @@ from promptls.protocol.renderings import with_consent
 from promptls.protocol.shown_text import show_text
 from promptls.rendering.outcome import Rendering
 from promptls.rendering.request import job_for
-from promptls.rendering.samples import samples_of
+from promptls.rendering.samples import Sample, row_samples, samples_of
 from promptls.rendering.values import plain
 from promptls.workspace.snapshot import Snapshot
 
@@ -42,8 +42,12 @@ async def preview(
 
 def _result(session: Session, snapshot: Snapshot, path: str, made: FileRendering) -> dict[str, Any]:
     opened = snapshot.open_files.get(path)
-    chosen = {"name": made.sample.name, "source": made.sample.source}
-    others = [{"name": each.name, "source": each.source} for each in samples_of(snapshot, path)]
+    rows = row_samples(snapshot, path)
+    numbers = {(each.name, each.source): row for row, each in enumerate(rows)}
+    samples = [
+        _named(each, numbers) for each in dict.fromkeys(map(_key, [*samples_of(snapshot, path), *rows]))
+    ]
+    chosen = _named(_key(made.sample), numbers)
     return {
         "uri": session.uri_of(path),
         "path": path,
@@ -51,13 +55,24 @@ def _result(session: Session, snapshot: Snapshot, path: str, made: FileRendering
         "kind": snapshot.kind(path).value,
         "encoding": made.job.encoding,
         "sample": chosen,
-        "samples": others if chosen in others else [*others, chosen],
+        "samples": samples if chosen in samples else [*samples, chosen],
         "data": plain(made.sample.data),
         "tokenLimit": made.token_limit,
         "truncationStep": made.job.truncation_step,
         "rendering": _rendering(snapshot, path, made.rendering),
         "failure": asdict(made.failure) if made.failure else None,
     }
+
+
+def _key(sample: Sample) -> tuple[str, str]:
+    return sample.name, sample.source
+
+
+def _named(sample: tuple[str, str], rows: dict[tuple[str, str], int]) -> dict[str, Any]:
+    """A sample as the client chooses it: by its row, from 0, where it is a row of the data set."""
+    name, source = sample
+    found: dict[str, Any] = {"name": name, "source": source}
+    return {**found, "row": rows[sample]} if sample in rows else found
 
 
 def _rendering(snapshot: Snapshot, path: str, rendering: Rendering | None) -> dict[str, Any] | None:
