@@ -56,10 +56,6 @@ class Diagnostics:
         elif self._session.flags.refreshes_diagnostics and any(map(self._differs, paths)):
             self._session.server.workspace_diagnostic_refresh(None)
 
-    def everything_changed(self) -> None:
-        """Settings, or files that are not open, have changed: see to every open file."""
-        self.look_again(list(self._session.snapshot.open_files))
-
     def file_closed(self, path: str) -> None:
         """The client has closed the file: take its diagnostics away."""
         self._waiting.pop(path, None)

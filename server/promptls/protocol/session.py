@@ -116,8 +116,7 @@ class Session:
 
     def everything_changed(self) -> None:
         """Anything that is known of the open files may be out of date."""
-        self.diagnostics.everything_changed()
-        self.settling.changed(*self.snapshot.open_files)
+        self.settling.everything_changed()
 
     def log(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
         """Put a message into the client's log."""

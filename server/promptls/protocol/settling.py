@@ -19,6 +19,7 @@ class Settling:
     def __init__(self, session: Session) -> None:
         self._session: Final = session
         self._changed: dict[str, None] = {}
+        self._everything = False
         self._timer: asyncio.TimerHandle | None = None
 
     def changed(self, *paths: str) -> None:
@@ -27,6 +28,11 @@ class Settling:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(PAUSE_SECONDS, self._settled)
+
+    def everything_changed(self) -> None:
+        """Look at every open file after a pause: settings, or files that are not open, have changed."""
+        self._everything = True
+        self.changed()
 
     def close(self) -> None:
         """Look at nothing any more."""
@@ -38,16 +44,17 @@ class Settling:
         changed, self._changed = self._changed, {}
         session = self._session
         snapshot = session.snapshot
+        everything, self._everything = self._everything, False
         around = [
             path
             for path in snapshot.open_files
-            if any(path != other and _touch(snapshot, path, other) for other in changed)
+            if everything or any(path != other and _touch(snapshot, path, other) for other in changed)
         ]
         session.diagnostics.look_again(around)
         affected = [
             path
             for path in snapshot.open_files
-            if path in changed or not changed.keys().isdisjoint(snapshot.included(path))
+            if everything or path in changed or not changed.keys().isdisjoint(snapshot.included(path))
         ]
         session.runs.look_again(affected)
         session.renderings.look_again(affected)
