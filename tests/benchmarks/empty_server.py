@@ -1,0 +1,28 @@
+"""The least that a pygls server can do: take every change, and answer with no diagnostics."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+server = LanguageServer("empty", "1", text_document_sync_kind=types.TextDocumentSyncKind.Incremental)
+
+
+@server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+def opened(ls: LanguageServer, params: types.DidOpenTextDocumentParams) -> None:
+    publish(ls, params.text_document.uri, params.text_document.version)
+
+
+@server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+def changed(ls: LanguageServer, params: types.DidChangeTextDocumentParams) -> None:
+    publish(ls, params.text_document.uri, params.text_document.version)
+
+
+def publish(ls: LanguageServer, uri: str, version: int | None) -> None:
+    ls.text_document_publish_diagnostics(
+        types.PublishDiagnosticsParams(uri=uri, version=version, diagnostics=[])
+    )
+
+
+if __name__ == "__main__":
+    server.start_io()

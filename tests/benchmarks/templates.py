@@ -1,0 +1,67 @@
+"""Prompt templates of any length, the same each time: what the benchmarks type into."""
+
+from __future__ import annotations
+
+HEADER = """\
+{#---
+name: benchmark
+input_keys: [user, turns, documents, locale, tone]
+output_key: answer
+examples:
+  - {user: Ann, turns: [], documents: [], locale: en, tone: calm, answer: Hello.}
+---#}
+{% set limit = 12 %}
+"""
+
+PARTS = (
+    """\
+- name: instructions {n}
+  role: system
+  content: |
+    You answer questions about order {n} in the language {{{{ locale }}}}.
+    {{% if tone == "calm" and limit > {n} %}}
+    Stay calm, and address the person as {{{{ user | title }}}}.
+    {{% else %}}
+    Be brief: no more than {{{{ limit }}}} sentences.
+    {{% endif %}}
+    A sentence of plain prose, as most lines of a prompt are, with nothing to it.
+""",
+    """\
+{{% for document in documents %}}
+- name: document {n} {{{{ loop.index }}}}
+  role: user
+  content: |
+    {{{{ document.title | trim }}}}
+    {{{{ document.text | truncate(200) }}}}
+    Another sentence that the model reads, about the document above.
+{{% endfor %}}
+""",
+    """\
+{{# the chat so far #}}
+{{% for turn in turns if turn.text %}}
+- name: turn {n}
+  role: {{{{ turn.role }}}}
+  truncation_priority: 5
+  content: "{{{{ escape_special_characters(turn.text) }}}}"
+{{% endfor %}}
+""",
+)
+
+
+def template(lines: int) -> str:
+    """A valid parts template of at least `lines` lines, and at most ten more."""
+    pieces = [HEADER]
+    count = HEADER.count("\n")
+    number = 0
+    while count < lines:
+        piece = PARTS[number % len(PARTS)].format(n=number)
+        pieces.append(piece)
+        count += piece.count("\n")
+        number += 1
+    return "".join(pieces)
+
+
+def typing_place(text: str) -> int:
+    """The offset in the middle of the text at which a typed `|` is an error: behind a variable."""
+    marker = "{{ limit"
+    return text.index(marker, len(text) // 2 if text.count(marker) > 1 else 0) + len(marker)
