@@ -18,7 +18,7 @@ from promptls.text.span import Span
 
 _CLOSERS: Final = {
     f"end{keyword}": keyword
-    for keyword in ("for", "if", "macro", "call", "filter", "set", "with", "autoescape", "block")
+    for keyword in ("for", "if", "macro", "call", "filter", "set", "with", "autoescape", "block", "raw")
 }
 
 
@@ -76,7 +76,7 @@ def _match(chunk: Chunk) -> ChunkBlocks:
     for tag in block_tags(chunk):
         if tag.action == "open":
             stack.append((tag, []))
-        elif tag.action == "middle" and stack and stack[-1][0].keyword in MIDDLES[tag.keyword]:
+        elif tag.action == "middle" and stack and _divides(tag, *stack[-1]):
             stack[-1][1].append(tag)
         elif tag.action == "close" and stack and stack[-1][0].keyword == tag.keyword:
             opening, middles = stack.pop()
@@ -94,6 +94,11 @@ def _match(chunk: Chunk) -> ChunkBlocks:
     return ChunkBlocks(tuple(sorted(pairs, key=lambda pair: pair.opening)), tuple(loose))
 
 
+def _divides(middle: BlockTag, opening: BlockTag, before: list[BlockTag]) -> bool:
+    """Whether the tag may divide the block, behind the tags that divide it already."""
+    return opening.keyword in MIDDLES[middle.keyword] and not (before and before[-1].keyword == "else")
+
+
 def block_problems(source: Source) -> list[SyntaxProblem]:
     """The blocks of the file that are never closed, closed by the wrong tag, or never opened."""
     problems: list[SyntaxProblem] = []
@@ -106,6 +111,10 @@ def block_problems(source: Source) -> list[SyntaxProblem]:
             elif tag.action == "middle":
                 if not stack or stack[-1].keyword not in MIDDLES[tag.keyword]:
                     problems.append(_stray_middle(placed, stack))
+                elif stack[-1].action == "else":
+                    problems.append(_behind_else(placed, stack[-1]))
+                elif tag.keyword == "else":
+                    stack[-1] = stack[-1]._replace(action="else")
             else:
                 problems += _close(placed, stack)
     problems += [_never_closed(opening) for opening in stack]
@@ -131,6 +140,11 @@ def _stray_middle(middle: BlockTag, stack: list[BlockTag]) -> SyntaxProblem:
     inner = stack[-1]
     message = f"`{middle.keyword}` in a `{inner.keyword}` block: expected `end{inner.keyword}` first"
     return SyntaxProblem("jinja", middle.span, message, (Related(inner.span, "opened here"),))
+
+
+def _behind_else(middle: BlockTag, opening: BlockTag) -> SyntaxProblem:
+    message = f"`{middle.keyword}` behind `else`: expected `end{opening.keyword}`"
+    return SyntaxProblem("jinja", middle.span, message, (Related(opening.span, "opened here"),))
 
 
 def _never_closed(opening: BlockTag) -> SyntaxProblem:

@@ -87,7 +87,7 @@ def _statement(parser: ExpressionParser) -> Statement:
     if token.text not in KEYWORDS:
         parser.problem(span, f"unknown tag `{token.text}`", "a tag of Jinja")
         parser.position = len(parser.tokens) - 1
-    elif token.text.startswith("end") and parser.at_name():
+    elif token.text == "endblock" and parser.at_name():
         parser.advance()
     return Statement(token.text, span)
 
