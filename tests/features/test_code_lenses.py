@@ -27,9 +27,23 @@ def run(
     length = MetricSummary("length", "numeric", value * 10, f"{value * 10:.3g}", 4, 0, {}, None)
     file = Path("/project/experiments/run.csv")
     return RunSummary(
-        "run", "first", Path(PATH), file, file, "", 1.0, ("echo",), 4, failed, 0, 0, None, (right, length), stale,
-        previous,
-    )  # fmt: skip
+        name="run",
+        experiment="first",
+        prompt=Path(PATH),
+        results=file,
+        manifest=file,
+        started="",
+        seconds=1.0,
+        models=("echo",),
+        rows=4,
+        failed=failed,
+        input_tokens=0,
+        output_tokens=0,
+        cost=None,
+        metrics=(right, length),
+        stale=stale,
+        previous=previous,
+    )
 
 
 def lenses(*runs: ExperimentRuns, text: str = PROMPT) -> list[str]:
