@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from code_server import CodeServer, running
+from example_project import copy_example
 from workbench import Workbench
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 ARTEFACTS = ROOT / "test-artefacts" / "editor"
 EXTENSION = ROOT / "vscode-client" / "promptls.vsix"
-ROWS = 4
-"""Rows of the example's dataset, as the tests see it."""
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_ARGUMENTS = (
     "--no-sandbox",
@@ -94,14 +93,9 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def example(tmp_path: Path) -> Path:
-    """A copy of the example project, without the results of earlier runs, and with a short dataset."""
+    """A copy of the example project, which the test may change."""
     folder = tmp_path / "support_triage"
-    shutil.copytree(
-        ROOT / "examples" / "support_triage", folder, ignore=shutil.ignore_patterns("experiments")
-    )
-    dataset = folder / "datasets" / "support_triage.csv"
-    lines = dataset.read_text("utf-8").splitlines(keepends=True)
-    dataset.write_text("".join(lines[: ROWS + 1]), "utf-8")
+    copy_example(folder)
     return folder
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from code_server import CodeServer, running
+from example_project import PROMPT
 from playwright.sync_api import expect
 from workbench import Workbench
 
-PROMPT = "triage_v2.yml.j2"
 INSTALL_PATIENCE = 240_000
 """Milliseconds that pip may take to install the server."""
 

@@ -6,12 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
+from example_project import PROMPT, ROWS
 from playwright.sync_api import expect
 from workbench import Workbench
 
-from conftest import ROWS
-
-PROMPT = "triage_v2.yml.j2"
 RUN_PATIENCE = 240_000
 """Milliseconds that the embedded model may take for a few rows, on a machine that does other things too."""
 
@@ -60,6 +58,15 @@ def test_hovering_a_part_tells_its_tokens(workbench: Workbench, example: Path) -
 def test_the_status_bar_counts_the_tokens_against_the_limit(workbench: Workbench) -> None:
     workbench.open_file(PROMPT)
     expect(workbench.status(re.compile(r"\d+ / 1,000 tokens"))).to_be_visible()
+
+
+def test_the_status_item_says_which_server_runs(workbench: Workbench) -> None:
+    workbench.open_file(PROMPT)
+    expect(workbench.lens("Preview")).to_be_visible()
+    workbench.page.locator(".statusbar-item[id='status.languageStatus']").hover()
+    expect(workbench.page.locator(".hover-language-status", has_text="promptls")).to_contain_text(
+        "from the setting"
+    )
 
 
 def test_the_preview_shows_the_parts_and_follows_the_typing(workbench: Workbench, example: Path) -> None:
