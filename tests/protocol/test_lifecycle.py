@@ -238,3 +238,20 @@ async def test_changes_that_wait_lead_to_one_list_of_diagnostics(wire: Wire, tmp
             published.append(message["params"]["version"])
 
     assert published == [51]
+
+
+async def test_settings_that_a_client_sends_by_itself_count(wire: Wire, tmp_path: Path) -> None:
+    await wire.begin(tmp_path)
+    text = "- name: a\n  role: sytem\n  content: x\n"
+    wire.send(method="textDocument/didOpen", params=opened(tmp_path, text))
+
+    async def published() -> list[str]:
+        while (message := await wire.receive()).get("method") != "textDocument/publishDiagnostics":
+            pass
+        return [found["code"] for found in message["params"]["diagnostics"]]
+
+    assert await published() == ["unknown-role"]
+    settings = {"promptls": {"rules": {"unknown-role": "off"}}}
+    wire.send(method="workspace/didChangeConfiguration", params={"settings": settings})
+
+    assert await published() == []

@@ -32,7 +32,7 @@ async def fetch(session: Session) -> None:
 
 def take(session: Session, settings: Any) -> None:
     """Hold to the settings that a client gave; what is unset in them is the project's business."""
-    given = _without_unset(_plain(settings))
+    given = _without_unset(settings)
     session.workspace.set_editor_settings(given if isinstance(given, dict) and given else None)
 
 
@@ -41,7 +41,7 @@ async def did_change_configuration(session: Session, params: types.DidChangeConf
     if session.flags.configuration:
         await fetch(session)
     else:
-        settings = _plain(params.settings)
+        settings = params.settings
         take(session, settings.get(SECTION) if isinstance(settings, dict) else None)
     session.settings_changed()
 
@@ -55,13 +55,6 @@ def report_problems(session: Session, paths: list[str]) -> None:
             if text not in session.reported:
                 session.reported.add(text)
                 session.log(text, types.MessageType.Warning)
-
-
-def _plain(value: Any) -> Any:
-    """Settings as plain values: pygls makes objects of the settings that it does not know."""
-    if hasattr(value, "_asdict"):
-        return {key: _plain(its) for key, its in value._asdict().items()}
-    return value
 
 
 def _without_unset(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -40,6 +41,7 @@ class Renderings:
         self._waiting: dict[str, None] = {}
         self._work: asyncio.Task[None] | None = None
         self._workers: dict[Limits, RenderWorker] = {}
+        self._tried: set[str] = set()
         self._made = asyncio.Condition()
 
     def newest(self, path: str) -> FileRendering | None:
@@ -48,12 +50,11 @@ class Renderings:
 
     async def first(self, path: str) -> FileRendering | None:
         """The file's newest rendering; the first one is waited for, but not for long."""
-        if path not in self._newest and path in self._session.snapshot.open_files:
-            try:
+        is_coming = path in self._session.snapshot.open_files and path not in self._tried
+        if is_coming and self._session.kind(path) in _RENDERED_KINDS:
+            with contextlib.suppress(asyncio.TimeoutError):
                 async with self._made:
-                    await asyncio.wait_for(self._made.wait_for(lambda: path in self._newest), _FIRST_SECONDS)
-            except asyncio.TimeoutError:
-                return None
+                    await asyncio.wait_for(self._made.wait_for(lambda: path in self._tried), _FIRST_SECONDS)
         return self._newest.get(path)
 
     def look_again(self, paths: list[str]) -> None:
@@ -70,6 +71,7 @@ class Renderings:
         """Forget the file."""
         self._waiting.pop(path, None)
         self._newest.pop(path, None)
+        self._tried.discard(path)
         self._chosen.pop(path, None)
 
     async def close(self) -> None:
@@ -121,6 +123,9 @@ class Renderings:
                     shown_changed |= await self._render_one(path)
                 except Exception:
                     log.exception("%s cannot be rendered", path)
+                self._tried.add(path)
+                async with self._made:
+                    self._made.notify_all()
         finally:
             self._work = None
         if shown_changed:
@@ -155,8 +160,6 @@ class Renderings:
             return False
         made = FileRendering(job, sample, outcome, counted)
         self._newest[path] = made
-        async with self._made:
-            self._made.notify_all()
         return before is None or _shown(before) != _shown(made)
 
 
