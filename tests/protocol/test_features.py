@@ -168,6 +168,20 @@ async def test_the_actions_of_the_file_are_offered_as_lenses_and_code_actions(ed
     assert [action.title for action in actions] == ["Preview"]
 
 
+async def test_no_light_bulb_stands_at_every_line(code: Editor) -> None:
+    uri = opened(code)
+    by_itself = types.CodeActionContext([], trigger_kind=types.CodeActionTriggerKind.Automatic)
+    asked = types.CodeActionContext([], trigger_kind=types.CodeActionTriggerKind.Invoked)
+    place = types.Range(types.Position(12, 4), types.Position(12, 4))
+
+    async def titles(context: types.CodeActionContext) -> list[str]:
+        params = types.CodeActionParams(types.TextDocumentIdentifier(uri), place, context)
+        return [action.title for action in await code.client.text_document_code_action_async(params)]
+
+    assert await titles(by_itself) == []
+    assert await titles(asked) == ["Preview"]
+
+
 async def test_an_include_is_a_link_to_its_file(editor: Editor) -> None:
     uri = opened(editor)
     document = types.TextDocumentIdentifier(uri)

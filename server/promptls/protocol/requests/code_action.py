@@ -44,7 +44,9 @@ def code_action(
         if only and _is_wanted(FIX_ALL, only) and (edits := fix_all(findings)):
             edit = _workspace_edit(session, path, template.source, edits)
             found.append(types.CodeAction("Fix all that can be fixed safely", FIX_ALL, edit=edit))
-    if _is_wanted(RUN, only):
+    # An editor that looks by itself shows a light bulb for every answer: it belongs to the first line only.
+    by_itself = params.context.trigger_kind == types.CodeActionTriggerKind.Automatic
+    if _is_wanted(RUN, only) and not (by_itself and params.range.start.line > 0):
         found += _commands(session, params.text_document.uri, path)
     return found
 
