@@ -17,7 +17,8 @@ ENVIRONMENT = Environment(autoescape=False)  # prompts are no HTML
 OPERANDS = (
     "a", "b.c", "d[1]", "f(x, y=2, *z, **w)", "g|default(1)|trim", "'text'", "2.5", "1_000", "none", "[1, b]",
     "{'k': v}", "(1,)", "()", "a[1:2]", "a.0", "a|b(c)", "x-1", "not(a)", "-n", "'a' 'b'", "f(a=1, b)", "{1}",
-    "a.", "b|", "[1,", "*c", "a=1", "a is divisibleby 3", "a is none", "x if y else z", "not a in b", "a if b",
+    "a.", "b|", "[1,", "*c", "a=1",
+    "a is divisibleby 3", "a is none", "x if y else z", "not a in b", "a if b",
 )
 OPERATORS = (
     "+", "~", "and", "or", "==", "in", "not in", "**", "//", "is", "is not", "if", "else", ",", "|", "<",
