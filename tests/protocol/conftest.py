@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -45,7 +47,13 @@ def make_client() -> LanguageClient:
     return client
 
 
-CONFIG = ClientServerConfig(server_command=[sys.executable, "-m", "promptls"], client_factory=make_client)
+CACHE = tempfile.TemporaryDirectory()
+CONFIG = ClientServerConfig(
+    server_command=[sys.executable, "-m", "promptls"],
+    client_factory=make_client,
+    # What the server opens as a text must not end up in the developer's own cache.
+    server_env={**os.environ, "XDG_CACHE_HOME": CACHE.name},
+)
 
 
 @pytest_lsp.fixture(params=list(CLIENTS), config=CONFIG, scope="module")
