@@ -82,9 +82,11 @@ def header_of(source: Source) -> Declarations | None:
     None where the file has no such comment. What is not valid is a problem in the result.
     """
     chunk = source.chunks[0]
+    behind = 0
     for tag in chunk.tags:
-        if chunk.text[: tag.span.start].strip("\ufeff \t\r\n"):
+        if chunk.text[behind : tag.span.start].strip("\ufeff \t\r\n"):
             return None
+        behind = tag.span.end
         if tag.kind == "comment" and not tag.unclosed and tag.text.startswith(OPENING):
             closing = len(CLOSING) if tag.text.endswith(CLOSING) else 2
             inside = tag.text[len(OPENING) : len(tag.text) - closing]
@@ -102,7 +104,10 @@ def _read(text: str, begin: int, base: int, end: int) -> Declarations:
     composed = compose(text, span, lambda _span: False)
     if composed.error:
         offset = composed.error.offset
-        place = Span(base + offset, max(base + line_end(text, offset), base + offset + 1))
+        written = len(text.rstrip())
+        if offset >= written:  # libyaml places what is missing behind the end
+            offset = text.rfind("\n", 0, written) + 1
+        place = Span(base + offset, base + max(line_end(text, offset), offset + 1))
         problem = HeaderProblem("syntax", place, composed.error.message)
         return Declarations(Span(begin, end), problems=(problem,))
     if composed.root is None:

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+
+from promptls.meaning.kind import Kind
+from promptls.meaning.template import Template
+from promptls.syntax.source import Source
+
+PROMPTS = {
+    "a list of parts": ("- name: a\n  content: b\n", Kind.PARTS),
+    "a list of parts in a loop": (
+        "{% for t in u %}\n- name: a\n  content: {{ t }}\n{% endfor %}\n",
+        Kind.PARTS,
+    ),
+    "a part with sections": ("- name: a\n  sections: [{name: b, content: c}]\n", Kind.PARTS),
+    "a part with a slip": ("- name: a\n  contnet: b\n", Kind.PARTS),
+    "a broken part": ("- name: a\n  content: b\n  role user\n", Kind.PARTS),
+    "anything below a header": ("{#---\nname: x\n---#}\n", Kind.PARTS),
+    "a mapping with an instruction": ("instruction: Hi.\n", Kind.OBJECT),
+    "a mapping with keys of an object": ("input_keys: [a]\noutput_key: b\n", Kind.OBJECT),
+    "a mapping with infer_cfg": ("infer_cfg:\n  prompt_template: {template: x}\n", Kind.EVALUATION),
+}
+OTHERS = {
+    "Ansible tasks": "- name: Copy it\n  copy:\n    content: x\n    dest: /y\n- name: Start\n  service: name=z\n",
+    "an Ansible play": "- hosts: all\n  roles: [web]\n  tasks:\n    - name: a\n      debug: msg={{ b }}\n",
+    "a compose file": "services:\n  web:\n    image: {{ image }}\n    environment: [A=b]\n",
+    "a list of DNS records": "- name: www\n  type: A\n  content: 1.2.3.4\n",
+    "a list of hosts": "{% for h in hosts %}\n- name: {{ h }}\n  address: {{ h.ip }}\n{% endfor %}\n",
+    "a list of texts": "- a\n- b\n",
+    "automations": "- alias: Light\n  trigger: {platform: sun}\n  action: {service: light.turn_on}\n",
+    "values of a chart": "image:\n  name: a\n  tag: {{ tag }}\nrole: web\n",
+    "files of cloud-init": "write_files:\n- path: /a\n  content: |\n    {{ b }}\n",
+    "an empty file": "",
+    "plain text": "Hello {{ name }}.\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_a_prompt_is_known_by_its_text(name: str) -> None:
+    text, kind = PROMPTS[name]
+
+    assert Template(Source.of(text)).kind is kind
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_no_prompt_is_known_to_be_none(name: str) -> None:
+    assert Template(Source.of(OTHERS[name])).kind is Kind.OTHER
