@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 from promptls.docgen.files import stale_files
@@ -61,3 +62,9 @@ def test_the_server_starts_without_the_components_that_only_its_requests_need() 
 def test_the_generated_files_are_those_of_the_declarations() -> None:
     stale = [str(path.relative_to(ROOT)) for path in stale_files(ROOT)]
     assert stale == [], "run `python -m promptls.docgen`"
+
+
+def test_no_two_test_files_have_one_name() -> None:
+    # pytest imports each by its name alone, and could collect only one of them.
+    names = Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []

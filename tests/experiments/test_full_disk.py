@@ -96,7 +96,10 @@ def test_an_interrupted_run_says_where_its_finished_rows_are(folder: Folder, ser
     )
     folder.serve(server).write(model="office", rows=9)
     command = [sys.executable, "-m", "promptls", "run", str(folder.prompt)]
+    # Where these tests run in the background of a shell, Ctrl+C is ignored, which a child inherits.
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    signal.signal(signal.SIGINT, former)
     try:
         journal = _journal_with(folder.results, 3)
         running.send_signal(signal.SIGINT)
