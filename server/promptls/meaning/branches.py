@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import block_tags
 from promptls.syntax.source import Source
 
@@ -39,12 +41,21 @@ class Branches(NamedTuple):
 
 def branches_of(source: Source) -> Branches:
     """The branches of a file; blocks that are never closed reach to its end."""
+    return _branches(zip(source.starts, source.chunks, strict=False))
+
+
+def chunk_branches(chunk: Chunk) -> Branches:
+    """The branches of a chunk by itself; its spans count from its start."""
+    return _branches([(0, chunk)])
+
+
+def _branches(chunks: Iterable[tuple[int, Chunk]]) -> Branches:
     offsets: list[int] = [0]
     paths: list[BranchPath] = [()]
     repeats: list[bool] = [False]
     stack: list[tuple[str, int, int]] = []
     number = 0
-    for start, chunk in zip(source.starts, source.chunks, strict=False):
+    for start, chunk in chunks:
         for tag in block_tags(chunk):
             if tag.action == "open":
                 number += 1

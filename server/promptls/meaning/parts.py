@@ -73,6 +73,16 @@ class ChunkItems:
 
 
 @kept
+def part_names(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """The written-out names of the chunk's parts, each with its place in the chunk."""
+    return tuple(
+        (name, value.span)
+        for part in chunk_items(chunk).parts
+        if (value := part.value("name")) and (name := scalar_text(value))
+    )
+
+
+@kept
 def chunk_items(chunk: Chunk) -> ChunkItems:
     """The list items that stand in the chunk."""
     return _items(chunk)

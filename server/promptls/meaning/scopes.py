@@ -1,4 +1,4 @@
-"""Which names a file binds, and which it reads from its data.
+"""Which names a text binds, and which it reads from its data.
 
 The rules are jinja2's: a `for` loop, a macro, a `call`, `filter`, `with` or block-`set`
 body is a scope; `if` is none, but what is set in one of its branches may or may not be
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.jinja.blocks import BlockTag
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name, Statement, children
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.source import Source
 from promptls.text.span import Span
 
 GLOBALS: Final = frozenset({"range", "dict", "lipsum", "cycler", "joiner", "namespace"})
@@ -64,26 +64,6 @@ class Reading(NamedTuple):
     def is_input(self) -> bool:
         """Whether the value may come from the caller."""
         return self.binding is None or not self.certain
-
-
-class FileNames(NamedTuple):
-    """All readings and bindings of a file, in the order of their places.
-
-    `takes_all` is set when a part of the file sees every variable by a name that nobody can
-    read, such as an include whose template is an expression.
-    """
-
-    readings: tuple[Reading, ...]
-    bindings: tuple[Binding, ...]
-    takes_all: bool
-
-    def inputs(self) -> dict[str, list[Reading]]:
-        """The readings of each variable that may come from the caller, without Jinja's own names."""
-        found: dict[str, list[Reading]] = {}
-        for reading in self.readings:
-            if reading.is_input and reading.name not in GLOBALS and reading.name not in INJECTED:
-                found.setdefault(reading.name, []).append(reading)
-        return found
 
 
 @kept
@@ -163,13 +143,8 @@ class _Scope:
         self.bound: dict[str, tuple[Binding, tuple[int, ...]]] = {}
 
 
-def file_names(source: Source) -> FileNames:
-    """Every reading and binding of the file, resolved."""
-    return _Resolver().run(source)
-
-
-class _Resolver:
-    """The scopes and branches open at the place that has been reached."""
+class Resolver:
+    """The scopes and branches open at the place that has been reached, and what was found on the way."""
 
     def __init__(self) -> None:
         self.scopes = [_Scope("")]
@@ -180,13 +155,29 @@ class _Resolver:
         self.in_macros: list[int] = []
         self.blocks: list[str] = []
 
-    def run(self, source: Source) -> FileNames:
-        takes_all = False
-        for start, chunk in zip(source.starts, source.chunks, strict=False):
-            for event in chunk_events(chunk):
-                getattr(self, f"_{event.action}")(event, start)
-            takes_all = takes_all or _takes_all(chunk)
-        return FileNames(tuple(self._with_late_bindings()), tuple(self.bindings), takes_all)
+    def take(self, chunk: Chunk, start: int) -> None:
+        """Go over the chunk that begins at offset `start`."""
+        for event in chunk_events(chunk):
+            getattr(self, f"_{event.action}")(event, start)
+
+    def pass_blocks(self, loose: tuple[BlockTag, ...]) -> None:
+        """Go over nothing of a chunk but the tags whose partners are elsewhere."""
+        for tag in loose:
+            getattr(self, f"_{tag.action}")(NameEvent(tag.action, tag.keyword, tag.span), 0)
+
+    def bound_here(self, names: frozenset[str]) -> dict[str, tuple[Binding, bool]]:
+        """What those of the names mean here that the file has bound, and whether they certainly do."""
+        found: dict[str, tuple[Binding, bool]] = {}
+        for scope in reversed(self.scopes):
+            for name in names & scope.bound.keys():
+                if name not in found:
+                    binding, path = scope.bound[name]
+                    found[name] = (binding, self.branches[: len(path)] == list(path))
+        return found
+
+    def binds_nothing(self) -> bool:
+        """Whether nothing is bound at the place reached, outside every block."""
+        return len(self.scopes) == 1 and not self.scopes[0].bound
 
     def _read(self, event: NameEvent, start: int) -> None:
         binding, certain = None, True
@@ -247,19 +238,10 @@ class _Resolver:
             if closed == event.name:
                 return
 
-    def _with_late_bindings(self) -> Iterator[Reading]:
-        """The readings; a macro may read what the file sets further down, before it is called."""
-        late = set(self.in_macros)
+    def bind_late(self) -> None:
+        """Let macros read what the file sets further down, before they are called."""
         top = self.scopes[0].bound
-        for index, reading in enumerate(self.readings):
-            if index in late and reading.name in top:
-                yield reading._replace(binding=top[reading.name][0], certain=False)
-            else:
-                yield reading
-
-
-def _takes_all(chunk: Chunk) -> bool:
-    """Whether the chunk includes a template whose name is not written out."""
-    from promptls.meaning.references import template_references
-
-    return any(reference.name is None for reference in template_references(chunk))
+        for index in self.in_macros:
+            reading = self.readings[index]
+            if reading.name in top:
+                self.readings[index] = reading._replace(binding=top[reading.name][0], certain=False)

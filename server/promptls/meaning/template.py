@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 from promptls.meaning.branches import Branches, branches_of
 from promptls.meaning.header import Declarations, declarations_of, header_of
 from promptls.meaning.kind import Kind, kind_of
+from promptls.meaning.names import FileNames, file_names
 from promptls.meaning.object_data import plain_data
 from promptls.meaning.parts import Part, chunk_items
 from promptls.meaning.references import TemplateReference, template_references
-from promptls.meaning.scopes import FileNames, file_names
 from promptls.syntax.jinja.blocks import block_problems
 from promptls.syntax.jinja.problems import tag_problems
 from promptls.syntax.problem import SyntaxProblem
@@ -102,14 +102,12 @@ class Template:
     def syntax_problems(self) -> tuple[SyntaxProblem, ...]:
         """The errors of the Jinja and of the YAML under it, in the order of their places."""
         problems = list(block_problems(self.source))
-        anchors_elsewhere = "&" in self.source.text
         for start, chunk in zip(self.source.starts, self.source.chunks, strict=False):
             in_tags = tag_problems(chunk)
-            problems += [problem.shifted(start) for problem in in_tags]
             yaml = chunk_yaml(chunk)
-            if not in_tags:
-                problems += [problem.shifted(start) for problem in yaml.problems]
-            if yaml.aliases and not anchors_elsewhere:
+            if in_tags or yaml.problems:
+                problems += [problem.shifted(start) for problem in in_tags or yaml.problems]
+            if yaml.aliases and "&" not in self.source.text:
                 problems += [
                     SyntaxProblem(
                         "yaml", span.shifted(start), f"no anchor `&{name}` is defined before this alias"

@@ -114,7 +114,7 @@ def _from_file(template: Template, path: str) -> Iterator[Sample]:
     data = _loaded(file)
     if not isinstance(data, dict):
         raise Failure("a samples file is a mapping of inputs, or of named mappings", FilePlace(file))
-    inputs = {key.name for key in template.declarations.inputs or ()} | set(template.names.inputs())
+    inputs = {key.name for key in template.declarations.inputs or ()} | template.names.input_names
     if data and all(isinstance(value, dict) for value in data.values()) and not inputs & set(data):
         for name, value in data.items():
             yield Sample(str(name), named, value)

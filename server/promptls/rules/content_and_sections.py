@@ -36,20 +36,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
+from promptls.meaning.branches import chunk_branches
+from promptls.meaning.parts import chunk_items
+from promptls.rules.rule import PARTS_KINDS, Finding, Rule
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
 
 
-def check(context: FileContext) -> Iterator[Finding]:
-    """The later one of the two keys, for each part that has both."""
-    for start, part in context.template.parts:
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """The later one of the two keys, for each part of the chunk that has both."""
+    for part in chunk_items(chunk).parts:
         content, sections = part.entry("content"), part.entry("sections")
         if content is None or sections is None:
             continue
         first, second = sorted((content.key.span, sections.key.span))
-        if context.template.branches.exclude(start + first.start, start + second.start):
+        if chunk_branches(chunk).exclude(first.start, second.start):
             continue
         other = "content" if second == sections.key.span else "sections"
-        yield Finding(second.shifted(start), f"this part has `{other}` already")
+        yield Finding(second, f"this part has `{other}` already")
 
 
 RULE = Rule(
@@ -58,5 +62,5 @@ RULE = Rule(
     severity="error",
     module=__name__,
     kinds=PARTS_KINDS,
-    check=check,
+    check_chunk=check_chunk,
 )

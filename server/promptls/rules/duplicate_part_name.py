@@ -34,32 +34,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.meaning.parts import part_names
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule
-from promptls.syntax.yaml.nodes import scalar_text
 from promptls.text.span import Span
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The names that an earlier part of the same rendering has."""
+    source = context.template.source
     seen: dict[str, list[Span]] = {}
-    for start, part in context.template.parts:
-        value = part.value("name")
-        name = scalar_text(value)
-        if value is None or not name:
-            continue
-        span = value.span.shifted(start)
-        earlier = next(
-            (
+    for start, chunk in zip(source.starts, source.chunks, strict=False):
+        for name, place in part_names(chunk):
+            span = place.shifted(start)
+            earlier = [
                 other
                 for other in seen.get(name, ())
                 if not context.template.branches.exclude(other.start, span.start)
-            ),
-            None,
-        )
-        if earlier:
-            related = RelatedPlace(context.path, earlier, f"`{name}` stands here first")
-            yield Finding(span, f"an earlier part is named `{name}` already", related=(related,))
-        seen.setdefault(name, []).append(span)
+            ]
+            if earlier:
+                related = RelatedPlace(context.path, earlier[0], f"`{name}` stands here first")
+                yield Finding(span, f"an earlier part is named `{name}` already", related=(related,))
+            seen.setdefault(name, []).append(span)
 
 
 RULE = Rule(

@@ -39,11 +39,11 @@ from promptls.workspace.snapshot import Snapshot
 def check(context: FileContext) -> Iterator[Finding]:
     """The references that certainly lead back."""
     for reference in context.template.references:
-        if reference.alternatives or not context.template.branches.is_unconditional(reference.span.start):
-            continue
         target = context.snapshot.resolve(context.path, reference)
-        way = _way_back(context.snapshot, target, context.path) if target else None
-        if way is not None:
+        if target is None or reference.alternatives:
+            continue
+        way = _way_back(context.snapshot, target, context.path)
+        if way is not None and context.template.branches.is_unconditional(reference.span.start):
             over = f" over {', '.join(f'`{Path(path).name}`' for path in way)}" if way else ""
             yield Finding(reference.span, f"this {reference.keyword} leads back to this file{over}")
 

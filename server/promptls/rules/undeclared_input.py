@@ -56,11 +56,10 @@ def check(context: FileContext) -> Iterator[Finding]:
         return
     declared = {key.name for key in declarations.inputs}
     functions = function_names(context.snapshot, context.path)
-    for name, readings in context.template.names.inputs().items():
-        if name in declared or (functions and name in functions):
-            continue
-        for reading in readings:
-            if not reading.certain or (functions is None and reading.how == "call"):
+    names = context.template.names
+    for name in sorted(names.input_names - declared - (functions or frozenset())):
+        for reading in names.readings_of(name):
+            if reading.binding is not None or (functions is None and reading.how == "call"):
                 continue
             finding = misspelt(reading.span, f"`{name}` is not in `input_keys`", name, declared)
             declaring = _declaring_edit(declarations, name)

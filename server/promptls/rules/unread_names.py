@@ -15,13 +15,13 @@ def unread(context: FileContext, kind: str) -> Iterator[Binding]:
     None where an include cannot be followed, where the file is broken, or where another file
     names this one and may import what it binds.
     """
-    bindings = [binding for binding in context.template.names.bindings if binding.kind == kind]
+    bindings = list(context.template.names.bindings_of(kind))
     if not bindings or context.template.syntax_problems or context.snapshot.includers(context.path):
         return
     contract = contract_of(context.snapshot, context.path)
     if not contract.is_whole:
         return
-    read = contract.names | {reading.name for reading in context.template.names.readings}
+    read = contract.names | context.template.names.read_names
     for binding in bindings:
         if binding.name not in read and not binding.name.startswith("_"):
             yield binding

@@ -59,9 +59,11 @@ def kept(derive: Callable[[Chunk], Derived]) -> Callable[[Chunk], Derived]:
 
     @wraps(derive)
     def once(chunk: Chunk) -> Derived:
-        if derive not in chunk.kept:
-            chunk.kept[derive] = derive(chunk)
-        return chunk.kept[derive]  # type: ignore[return-value]  # put there by the line above
+        try:
+            return chunk.kept[derive]  # type: ignore[return-value]  # put there below
+        except KeyError:
+            derived = chunk.kept[derive] = derive(chunk)
+            return derived
 
     return once
 

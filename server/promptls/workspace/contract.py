@@ -25,7 +25,7 @@ def contract_of(snapshot: Snapshot, path: str) -> Contract:
         if template is None:
             is_whole = False
             continue
-        names |= set(template.names.inputs())
+        names |= template.names.input_names
         if template.names.takes_all:
             is_whole = False
         if any(not snapshot.resolve(included, reference) for reference in template.references):

@@ -27,6 +27,21 @@ class OpenFile:
     version: int
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What has been looked up on disk and among the includes.
+
+    Typing does not change it: it is handed from one snapshot to the next until a file is
+    opened, closed, made, written or removed, names other files, or settings change.
+    """
+
+    templates: dict[str, Template | None] = field(default_factory=dict)
+    exists: dict[str, bool] = field(default_factory=dict)
+    targets: dict[tuple[str, tuple[str, ...]], str | None] = field(default_factory=dict)
+    folders: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    projects: dict[str, ProjectFile] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """Open files, files on disk, includes and settings, all as of one `revision`.
@@ -43,18 +58,29 @@ class Snapshot:
     trusted: bool = False
     projects: dict[str, ProjectFile] = field(default_factory=dict)
     """Settings by folder, kept from one snapshot to the next until settings change."""
+    known: Known = field(default_factory=Known)
 
     def template(self, path: str) -> Template | None:
         """The file at `path`, as edited where it is open; None where there is none."""
         opened = self.open_files.get(path)
-        return opened.template if opened else self.disk.template(path)
+        if opened:
+            return opened.template
+        if path not in self.known.templates:
+            self.known.templates[path] = self.disk.template(path)
+        return self.known.templates[path]
 
     def exists(self, path: str) -> bool:
         """Whether there is a file at `path`, saved or not."""
-        try:
-            return path in self.open_files or Path(path).is_file()
-        except OSError:  # a name that no file can have, such as one that is too long
-            return False
+        if path in self.open_files:
+            return True
+        known = self.known.exists.get(path)
+        if known is None:
+            try:
+                known = Path(path).is_file()
+            except OSError:  # a name that no file can have, such as one that is too long
+                known = False
+            self.known.exists[path] = known
+        return known
 
     def unsaved(self) -> dict[str, str]:
         """The texts of all open files, by path."""
@@ -64,12 +90,15 @@ class Snapshot:
 
     def project(self, path: str) -> ProjectFile:
         """The settings that hold for the file at `path`, the editor's over the project's."""
-        folder = str(Path(path).parent)
-        known = self.projects.get(folder)
+        known = self.known.projects.get(path)
         if known is None:
-            from promptls.workspace.project_settings import find_project
+            folder = str(Path(path).parent)
+            known = self.projects.get(folder)
+            if known is None:
+                from promptls.workspace.project_settings import find_project
 
-            known = self.projects[folder] = find_project(Path(path), self.editor_settings)
+                known = self.projects[folder] = find_project(Path(path), self.editor_settings)
+            self.known.projects[path] = known
         return known
 
     # -- kinds ----------------------------------------------------------------
@@ -140,12 +169,13 @@ class Snapshot:
     def resolve(self, path: str, reference: TemplateReference) -> str | None:
         """The file that a reference in the file at `path` leads to, or None where there is none."""
         names = reference.alternatives or ((reference.name,) if reference.name else ())
-        for name in names:
-            for folder in self.search_folders(path):
-                candidate = path_in(folder, name)
-                if candidate and self.exists(candidate):
-                    return candidate
-        return None
+        key = (path, names)
+        if key not in self.known.targets:
+            candidates = (path_in(folder, name) for name in names for folder in self.search_folders(path))
+            self.known.targets[key] = next(
+                (candidate for candidate in candidates if candidate and self.exists(candidate)), None
+            )
+        return self.known.targets[key]
 
     def search_folders(self, path: str) -> tuple[str, ...]:
         """The folders that an include in the file at `path` may count from, likeliest first.
@@ -153,21 +183,27 @@ class Snapshot:
         Those of its entry templates, those of the setting `template_paths`, and the folders
         around it, because a program may load a template that nothing in the workspace names.
         """
-        known = self._folders.get(path)
+        known = self.known.folders.get(path)
         if known is None:
             entries = (str(Path(entry).parent) for entry in self.entries(path))
             project = self.project(path)
             extra = (str(project.root / folder) for folder in project.settings.template_paths)
             known = tuple(dict.fromkeys([*entries, *extra, *ancestors(path, self.roots)]))
-            self._folders[path] = known
+            self.known.folders[path] = known
         return known
-
-    @cached_property
-    def _folders(self) -> dict[str, tuple[str, ...]]:
-        return {}
 
     def included(self, path: str) -> tuple[str, ...]:
         """Every file that rendering the file at `path` may read, itself first, each once."""
+        known = self._included.get(path)
+        if known is None:
+            known = self._included[path] = self._find_included(path)
+        return known
+
+    @cached_property
+    def _included(self) -> dict[str, tuple[str, ...]]:
+        return {}
+
+    def _find_included(self, path: str) -> tuple[str, ...]:
         seen = {path: None}
         waiting = [path]
         while waiting:

@@ -11,7 +11,7 @@ from promptls.syntax.source import Source
 from promptls.text.span import Span
 from promptls.workspace.disk import DiskFiles, prompt_paths_by_folder, read_text
 from promptls.workspace.include_graph import IncludeGraph, names_in
-from promptls.workspace.snapshot import OpenFile, Snapshot
+from promptls.workspace.snapshot import Known, OpenFile, Snapshot
 
 
 class Workspace:
@@ -26,6 +26,7 @@ class Workspace:
 
     def _swap(self, **changes: object) -> None:
         changes["revision"] = self.snapshot.revision + 1
+        changes.setdefault("known", Known())
         self.snapshot = replace(self.snapshot, **changes)  # type: ignore[arg-type]  # checked by the callers
 
     # -- documents ------------------------------------------------------------
@@ -51,7 +52,9 @@ class Workspace:
             for name in reference.alternatives or (reference.name,)
             if name
         )
-        self._swap(open_files=opened, graph=self.snapshot.graph.with_names(path, names))
+        graph = self.snapshot.graph.with_names(path, names)
+        is_typing = path in self.snapshot.open_files and graph is self.snapshot.graph
+        self._swap(open_files=opened, graph=graph, known=self.snapshot.known if is_typing else Known())
 
     def close(self, path: str) -> None:
         """Take the file at `path` from the disk again."""

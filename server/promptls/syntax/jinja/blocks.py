@@ -47,8 +47,13 @@ class ChunkBlocks(NamedTuple):
     loose: tuple[BlockTag, ...]
 
 
-def block_tags(chunk: Chunk) -> Iterator[BlockTag]:
+@kept
+def block_tags(chunk: Chunk) -> tuple[BlockTag, ...]:
     """The tags of the chunk that open, divide or close a block."""
+    return tuple(_block_tags(chunk))
+
+
+def _block_tags(chunk: Chunk) -> Iterator[BlockTag]:
     for index, tag in enumerate(chunk.tags):
         if tag.kind != "statement":
             continue
