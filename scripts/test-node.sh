@@ -12,5 +12,7 @@ for folder in "$@"; do
     touch "$installed"
   fi
   heading "Tests of $folder"
+  # The tests of the grammars read what the build puts beside the extension.
+  npm --prefix "$folder" run build --if-present --silent
   npm --prefix "$folder" test --silent
 done
