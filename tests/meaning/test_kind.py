@@ -21,7 +21,7 @@ PROMPTS = {
     "a mapping with infer_cfg": ("infer_cfg:\n  prompt_template: {template: x}\n", Kind.EVALUATION),
 }
 OTHERS = {
-    "Ansible tasks": "- name: Copy it\n  copy:\n    content: x\n    dest: /y\n- name: Start\n  service: name=z\n",
+    "Ansible tasks": "- name: Copy\n  copy:\n    content: x\n    dest: /y\n- name: Go\n  service: a=z\n",
     "an Ansible play": "- hosts: all\n  roles: [web]\n  tasks:\n    - name: a\n      debug: msg={{ b }}\n",
     "a compose file": "services:\n  web:\n    image: {{ image }}\n    environment: [A=b]\n",
     "a list of DNS records": "- name: www\n  type: A\n  content: 1.2.3.4\n",
