@@ -35,7 +35,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from promptls.rules.registry import RULES, RULES_BY_NAME
 
     if arguments.rule is None:
-        _print_list(RULES, as_json=arguments.json)
+        print_list(RULES, as_json=arguments.json)
         return 0
     rule = RULES_BY_NAME.get(arguments.rule)
     if rule is None:
@@ -53,7 +53,8 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _print_list(rules: tuple[Rule, ...], *, as_json: bool) -> None:
+def print_list(rules: tuple[Rule, ...], *, as_json: bool) -> None:
+    """Prints the rules as a table or as JSON."""
     if as_json:
         print_json([_as_json(rule) for rule in rules])
         return

@@ -33,7 +33,9 @@ COMMANDS: dict[str, str] = {
     "tokens": "count the tokens of prompts",
     "run": "run an experiment over a dataset",
     "compare": "compare runs of an experiment",
+    "rules": "list the rules",
     "explain": "say what a rule means",
+    "schema": "print a JSON Schema",
     "doctor": "say what was found, and what is missing",
 }
 """The commands with their summaries, which are each module's own `SUMMARY`, held here so that the
