@@ -31,6 +31,7 @@ def inputs(text: str) -> set[str]:
             "{% macro m(a, b=c) %}{{ a }}{{ b }}{{ varargs }}{{ caller() }}{% endmacro %}{{ m(1) }}",
             {"c"},
         ),
+        ("{% macro m(a, b=a) %}{{ b }}{% endmacro %}{{ m(1) }}", set()),
         ("{% macro m() %}{{ a }}{% endmacro %}{% set a = 1 %}{{ m() }}", {"a"}),
         ("{% import 'x' as m %}{{ m.f() }}", set()),
         ("{% from 'x' import f, g as h %}{{ f() }}{{ h }}{{ g }}", {"g"}),

@@ -32,6 +32,8 @@ def test_placeholders_have_the_shape_that_the_template_uses(text: str, data: dic
         "{% for turn in turns[-3:] %}{{ turn.said }}{% endfor %}",
         "{{ names | join(', ') }}{{ text | upper }}",
         "{% if a and b.c %}{{ a }}{% endif %}",
+        "{% for i in range(n) %}{{ i }}{% endfor %}{% if c > 3 %}{{ c }}{% endif %}{{ d + 1 }}",
+        "{% if turns | length > 3 %}{{ turns }}{% endif %}{% for t in turns %}{{ t }}{% endfor %}",
     ],
 )
 def test_a_template_renders_with_its_placeholders(text: str) -> None:

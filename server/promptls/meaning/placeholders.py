@@ -15,6 +15,7 @@ from promptls.syntax.jinja.nodes import (
     Filter,
     Item,
     Name,
+    Operation,
     Slice,
     Statement,
     walk,
@@ -23,8 +24,11 @@ from promptls.syntax.jinja.problems import tag_tree
 
 _ELEMENT: Final = object()
 """Stands in a path for "one element of the list"."""
+_NUMBER: Final = object()
+"""Stands at the end of a path for "this is counted or compared with a number"."""
 _KEY: Final = "key"
 """The one key of a mapping that is only ever iterated over."""
+_NUMERIC: Final = frozenset({"<", "<=", ">", ">=", "+", "-", "/", "//", "%", "**"})
 _METHODS: Final = frozenset({"items", "keys", "values", "get", "pop"})
 _BY_TYPE: Final[dict[str, Any]] = {
     "integer": 1,
@@ -76,6 +80,8 @@ def _declared_value(key: InputKey, used: _Tree) -> Any:
 
 
 def _value(name: str, used: _Tree) -> Any:
+    if _NUMBER in used:
+        return _TURNS
     if _ELEMENT in used:
         return [_value(f"{name} {number}", used[_ELEMENT]) for number in range(1, _TURNS + 1)]
     if used:
@@ -104,6 +110,9 @@ def _note(statement: Statement, root: _Tree, loops: dict[str, _Path]) -> None:
             and node.function.name in _METHODS
         }
         for node in walk(expression):
+            for counted in _counted(node):
+                if isinstance(counted, (Name, Attribute, Item)) and (path := _path(counted, loops)):
+                    _add(root, (*path, _NUMBER))
             if id(node) not in methods and (path := _path(node, loops)):
                 _add(root, path)
     if statement.keyword == "for" and statement.expressions:
@@ -116,6 +125,21 @@ def _note(statement: Statement, root: _Tree, loops: dict[str, _Path]) -> None:
             for item in target.items:
                 if isinstance(item, Name):
                     loops.pop(item.name, None)
+
+
+def _counted(node: Expression) -> tuple[Expression, ...]:
+    """The expressions inside `node` that must be numbers: in `range(…)`, or beside a number."""
+    match node:
+        case Call(function=Name(name="range"), arguments=arguments):
+            return arguments
+        case Operation(operators=(operator,), operands=(left, right)) if operator in _NUMERIC:
+            return tuple(one for one, other in ((left, right), (right, left)) if _is_number(other))
+        case _:
+            return ()
+
+
+def _is_number(node: Expression) -> bool:
+    return isinstance(node, Constant) and type(node.value) in {int, float}
 
 
 def _path(node: Expression, loops: dict[str, _Path]) -> _Path:
@@ -136,7 +160,7 @@ def _path(node: Expression, loops: dict[str, _Path]) -> _Path:
         case Call(function=Attribute(target=target, name=name)) if name in _METHODS:
             above = _path(target, loops)
             return (*above, _KEY) if above and name != "get" else above
-        case Call(function=Name(), arguments=(first, *_)):
+        case Call(function=Name(name=name), arguments=(first, *_)) if name != "range":
             return _path(first, loops)
         case _:
             return ()

@@ -88,11 +88,7 @@ def _statement_events(statement: Statement) -> Iterator[NameEvent]:
         return
     if keyword in {"elif", "else"}:
         yield NameEvent("middle", keyword, statement.keyword_span)
-    for expression in statement.expressions:
-        yield from _reads(expression)
-    for target in statement.targets:
-        if isinstance(target, Attribute):
-            yield from _reads(target.target)
+    yield from _reads_around(statement)
     targets = tuple(
         (name.name, name.span, keyword) for target in statement.targets for name in _target_names(target)
     )
@@ -108,6 +104,25 @@ def _statement_events(statement: Statement) -> Iterator[NameEvent]:
         parameters = tuple((item.name, item.span, "parameter") for item in statement.parameters)
         implied = tuple((name, Span(0, 0), "implied") for name in _BODY_NAMES.get(keyword, ()))
         yield NameEvent("open", keyword, statement.keyword_span, bound=(*own, *parameters, *implied))
+    yield from _reads_inside(statement)
+
+
+def _reads_around(statement: Statement) -> Iterator[NameEvent]:
+    """What a tag reads before it opens its block."""
+    defaults = [item.default for item in statement.parameters]
+    for expression in statement.expressions:
+        if not any(expression is default for default in defaults):
+            yield from _reads(expression)
+    for target in statement.targets:
+        if isinstance(target, Attribute):
+            yield from _reads(target.target)
+
+
+def _reads_inside(statement: Statement) -> Iterator[NameEvent]:
+    """What a tag reads in its block: a loop's test, and defaults, which know the parameters before them."""
+    for item in statement.parameters:
+        if item.default is not None:
+            yield from _reads(item.default)
     if statement.loop_test is not None:
         yield from _reads(statement.loop_test)
 
