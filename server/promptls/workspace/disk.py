@@ -12,6 +12,8 @@ from promptls.syntax.source import Source
 
 ENDINGS: Final = (".yml.j2", ".yaml.j2")
 """How the names of prompt files end."""
+MOST_KEPT: Final = 200
+"""How many templates are held that no editor has open."""
 MAX_BYTES: Final = 20_000_000
 """Files above this size are left alone: no prompt is that long."""
 _SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "site-packages", "experiments"})
@@ -55,7 +57,11 @@ def read_text(path: str) -> str | None:
 
 
 class DiskFiles:
-    """Templates read from disk, each kept as long as the file's time and size stay what they were."""
+    """Templates read from disk, each kept as long as the file's time and size stay what they were.
+
+    No more than `MOST_KEPT` are held at a time, the oldest go first: a workspace of thousands of
+    files is gone through once, and is not to stay in memory with all its trees.
+    """
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[tuple[int, int], Template]] = {}
@@ -75,5 +81,8 @@ class DiskFiles:
         if text is None:
             return None
         template = Template(Source.of(text))
+        self._known.pop(path, None)
+        while len(self._known) >= MOST_KEPT:
+            del self._known[next(iter(self._known))]
         self._known[path] = (stamp, template)
         return template

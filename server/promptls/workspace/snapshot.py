@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from promptls.meaning.kind import Kind
 from promptls.meaning.references import TemplateReference
 from promptls.meaning.template import Template
-from promptls.workspace.disk import DiskFiles
+from promptls.workspace.disk import MOST_KEPT, DiskFiles
 from promptls.workspace.include_graph import IncludeGraph
 from promptls.workspace.include_names import ancestors, path_in
 
@@ -65,9 +65,12 @@ class Snapshot:
         opened = self.open_files.get(path)
         if opened:
             return opened.template
-        if path not in self.known.templates:
-            self.known.templates[path] = self.disk.template(path)
-        return self.known.templates[path]
+        known = self.known.templates
+        if path not in known:
+            if len(known) >= MOST_KEPT:
+                known.clear()
+            known[path] = self.disk.template(path)
+        return known[path]
 
     def exists(self, path: str) -> bool:
         """Whether there is a file at `path`, saved or not."""
