@@ -11,7 +11,7 @@ NODE_FOLDERS := $(patsubst %/package.json,%,$(wildcard vscode-client/package.jso
 
 # The steps of `test` build on one another, and its output is to be read.
 .NOTPARALLEL:
-.PHONY: help demo test test-quick lint format setup setup-editors test-node vsix vscode clean
+.PHONY: help demo test test-quick test-python lint format setup setup-editors test-node vsix vscode clean
 
 help: ## list the tasks
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -19,7 +19,7 @@ help: ## list the tasks
 demo: setup ## check, render and run the example prompts on the embedded model
 	@scripts/demo.sh $(EXAMPLE)
 
-test: setup lint test-quick test-node setup-editors ## everything that must pass
+test: setup lint test-python test-node setup-editors ## everything that must pass
 	@printf '\nTests in a real VS Code\n'
 	@$(BIN)/pytest -m editor
 
