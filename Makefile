@@ -23,7 +23,11 @@ test: setup lint test-python test-node setup-editors ## everything that must pas
 	@printf '\nTests in a real VS Code\n'
 	@$(BIN)/pytest -m editor
 
-test-quick: setup ## the Python tests, but for those in a real VS Code
+test-quick: setup ## the Python tests of a minute: no server process, no editor, no model
+	@$(BIN)/pytest --numprocesses 2 --quiet -m "not editor and not model" \
+		--ignore tests/protocol --ignore tests/robustness --ignore tests/corpus
+
+test-python: setup ## the Python tests, but for those in a real VS Code
 	@printf '\nPython tests\n'
 	@$(BIN)/pytest --numprocesses 2 --quiet -m "not editor"
 
