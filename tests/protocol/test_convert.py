@@ -54,10 +54,10 @@ def test_a_range_the_wrong_way_round_is_turned() -> None:
 @pytest.mark.parametrize(
     ("uri", "path"),
     [
-        ("file:///work/my%20prompts/a%231.yml.j2", "/work/my prompts/a#1.yml.j2"),
-        ("file:///work/%F0%9F%8E%89.yml.j2", "/work/🎉.yml.j2"),
-        ("file:///work/x/../a.yml.j2", "/work/a.yml.j2"),
-        ("file:///work//a.yml.j2", "/work/a.yml.j2"),
+        ("file:///project/my%20prompts/a%231.yml.j2", "/project/my prompts/a#1.yml.j2"),
+        ("file:///project/%F0%9F%8E%89.yml.j2", "/project/🎉.yml.j2"),
+        ("file:///project/x/../a.yml.j2", "/project/a.yml.j2"),
+        ("file:///project//a.yml.j2", "/project/a.yml.j2"),
         ("untitled:Untitled-1", "untitled:Untitled-1"),
     ],
 )
