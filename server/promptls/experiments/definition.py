@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from promptls.settings.project import Project
 
 HOW_TO_DECLARE = (
-    "declare one in the header at the top of the file: `{#--- experiments: {<name>: "
-    "{dataset: <file>.csv, models: [local:smollm2], metrics: [exact_match]}} ---#}`"
+    "declare one, in the header `{#--- … ---#}` at the top of a parts template or at the top level of a "
+    "prompt object: `experiments: {<name>: {dataset: <file>.csv, models: [local:smollm2], "
+    "metrics: [exact_match]}}`"
 )
 
 
