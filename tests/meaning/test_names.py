@@ -83,3 +83,7 @@ def test_places_of_names_count_from_the_start_of_the_file() -> None:
     (reading,) = Template(Source.of(text)).names.readings
 
     assert text[reading.span.start : reading.span.end] == "b"
+
+
+def test_jinja_gives_every_template_its_own_blocks_as_self() -> None:
+    assert inputs("{{ self.title() }}{% block title %}{{ super() }}{% endblock %}") == set()

@@ -16,11 +16,11 @@ from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name, State
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.span import Span
 
-GLOBALS: Final = frozenset({"range", "dict", "lipsum", "cycler", "joiner", "namespace"})
+GLOBALS: Final = frozenset({"range", "dict", "lipsum", "cycler", "joiner", "namespace", "self"})
 """Names that Jinja itself provides."""
 INJECTED: Final = frozenset({"escape_special_characters", "token_limit"})
 """Names that Prompt Poet adds to the data."""
-_BODY_NAMES: Final = {"for": ("loop",), "macro": ("caller", "varargs", "kwargs"), "block": ("self", "super")}
+_BODY_NAMES: Final = {"for": ("loop",), "macro": ("caller", "varargs", "kwargs"), "block": ("super",)}
 _SCOPES: Final = frozenset({"for", "macro", "call", "filter", "with", "set", "block"})
 
 
