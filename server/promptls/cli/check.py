@@ -64,11 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Checks every chosen file; 1 where something is an error or a warning."""
     from promptls.cli.chosen_files import choose
+    from promptls.rules.settings_problems import settings_problems
 
     chosen = choose(arguments.paths)
     files = [_checked(chosen.snapshot, path) for path in chosen.all()]
     projects = [chosen.snapshot.project(file.path) for file in files]
-    problems = list(dict.fromkeys(problem for project in projects for problem in project.problems))
+    problems = list(dict.fromkeys(problem for project in projects for problem in settings_problems(project)))
     if arguments.format == "json":
         print_json(_as_json(files, problems))
     else:

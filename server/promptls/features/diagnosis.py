@@ -22,6 +22,7 @@ from promptls.models.model import ModelError
 from promptls.models.openai_compatible import OPENAI_KEY_ENV
 from promptls.models.registry import check_model, find_model
 from promptls.models.weights import LOCAL_MODELS
+from promptls.rules.settings_problems import settings_problems
 from promptls.settings.project import Project
 from promptls.text.failure import WrongUse
 from promptls.tokens.encodings import ENCODING_NAMES, load
@@ -120,11 +121,12 @@ def _encoding(name: str) -> Check:
 
 
 def _settings(project: ProjectFile) -> Iterator[Check]:
+    problems = settings_problems(project)
     if project.path is None:
         yield Check("settings", "file", "absent", f"none for {project.root}: the defaults hold")
-    elif not project.problems:
+    elif not problems:
         yield Check("settings", "file", "fine", str(project.path))
-    for problem in project.problems:
+    for problem in problems:
         yield Check("settings", "file", "broken", problem.message, f"correct it in {project.path}")
 
 

@@ -48,8 +48,10 @@ async def did_change_configuration(session: Session, params: types.DidChangeConf
 
 def report_problems(session: Session, paths: list[str]) -> None:
     """Log what is wrong in the settings of the files at `paths`; each problem once."""
+    from promptls.rules.settings_problems import settings_problems
+
     for path in paths:
-        for problem in session.snapshot.project(path).problems:
+        for problem in settings_problems(session.snapshot.project(path)):
             place = problem.place.text() if isinstance(problem.place, FilePlace) else ""
             text = f"{place}: {problem.message}" if place else f"editor settings: {problem.message}"
             if text not in session.reported:

@@ -150,6 +150,17 @@ def _message(location: tuple[int | str, ...], said: str, *, is_unknown: bool) ->
     return f"the setting `{key}` is wrong: {said[:1].lower()}{said[1:]}"
 
 
+def place_of_setting(project: ProjectFile, location: tuple[str, ...]) -> FilePlace | None:
+    """Where a setting stands in the project's file; None for one that only the editor sets."""
+    if project.path is None:
+        return None
+    try:
+        line = _line_of(project.path.read_text("utf-8"), location[-1:])
+    except (OSError, UnicodeDecodeError):
+        return None
+    return None if line is None else FilePlace(project.path, line)
+
+
 def _line_of(text: str, location: tuple[int | str, ...]) -> int | None:
     """The first line on which the last name of `location` stands as a key or in a table's name."""
     names = [re.escape(name) for name in location if isinstance(name, str)]
