@@ -38,3 +38,11 @@ def test_placeholders_have_the_shape_that_the_template_uses(text: str, data: dic
 )
 def test_a_template_renders_with_its_placeholders(text: str) -> None:
     Environment(autoescape=False).from_string(text).render(placeholder_data(Template(Source.of(text))))
+
+
+def test_what_a_loop_filters_by_is_a_key_of_its_elements() -> None:
+    template = Template(Source.of("{% for note in notes if note.kept %}x{% endfor %}"))
+
+    assert placeholder_data(template) == {
+        "notes": [{"kept": "<notes 1.kept>"}, {"kept": "<notes 2.kept>"}],
+    }

@@ -102,19 +102,7 @@ def _uses(template: Template) -> dict[str, _Tree]:
 
 def _note(statement: Statement, root: _Tree, loops: dict[str, _Path]) -> None:
     for expression in statement.expressions:
-        methods = {
-            id(node.function)
-            for node in walk(expression)
-            if isinstance(node, Call)
-            and isinstance(node.function, Attribute)
-            and node.function.name in _METHODS
-        }
-        for node in walk(expression):
-            for counted in _counted(node):
-                if isinstance(counted, (Name, Attribute, Item)) and (path := _path(counted, loops)):
-                    _add(root, (*path, _NUMBER))
-            if id(node) not in methods and (path := _path(node, loops)):
-                _add(root, path)
+        _note_uses(expression, root, loops)
     if statement.keyword == "for" and statement.expressions:
         path = _path(statement.expressions[0], loops)
         target = statement.targets[0] if statement.targets else None
@@ -125,6 +113,22 @@ def _note(statement: Statement, root: _Tree, loops: dict[str, _Path]) -> None:
             for item in target.items:
                 if isinstance(item, Name):
                     loops.pop(item.name, None)
+    if statement.loop_test is not None:
+        _note_uses(statement.loop_test, root, loops)
+
+
+def _note_uses(expression: Expression, root: _Tree, loops: dict[str, _Path]) -> None:
+    methods = {
+        id(node.function)
+        for node in walk(expression)
+        if isinstance(node, Call) and isinstance(node.function, Attribute) and node.function.name in _METHODS
+    }
+    for node in walk(expression):
+        for counted in _counted(node):
+            if isinstance(counted, (Name, Attribute, Item)) and (path := _path(counted, loops)):
+                _add(root, (*path, _NUMBER))
+        if id(node) not in methods and (path := _path(node, loops)):
+            _add(root, path)
 
 
 def _counted(node: Expression) -> tuple[Expression, ...]:

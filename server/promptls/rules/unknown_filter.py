@@ -36,20 +36,16 @@ from promptls.rules.rule import PARTS_KINDS, Finding, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.builtins import FILTERS
-from promptls.syntax.jinja.nodes import Filter, walk
-from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.nodes import Filter
+from promptls.syntax.jinja.problems import expressions_in
 
 
 def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
     """The filters in the chunk's tags that Jinja does not know."""
-    for tag in chunk.tags:
-        if tag.kind not in {"output", "statement"}:
-            continue
-        for expression in tag_tree(tag).statement.expressions:
-            for node in walk(expression):
-                if isinstance(node, Filter) and node.name and node.name not in FILTERS:
-                    span = node.name_span.shifted(tag.span.start)
-                    yield misspelt(span, f"Jinja has no filter `{node.name}`", node.name, FILTERS)
+    for start, node in expressions_in(chunk):
+        if isinstance(node, Filter) and node.name and node.name not in FILTERS:
+            message = f"Jinja has no filter `{node.name}`"
+            yield misspelt(node.name_span.shifted(start), message, node.name, FILTERS)
 
 
 RULE = Rule(

@@ -36,20 +36,16 @@ from promptls.rules.rule import PARTS_KINDS, Finding, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.builtins import TESTS
-from promptls.syntax.jinja.nodes import Test, walk
-from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.nodes import Test
+from promptls.syntax.jinja.problems import expressions_in
 
 
 def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
     """The tests in the chunk's tags that Jinja does not know."""
-    for tag in chunk.tags:
-        if tag.kind not in {"output", "statement"}:
-            continue
-        for expression in tag_tree(tag).statement.expressions:
-            for node in walk(expression):
-                if isinstance(node, Test) and node.name and node.name not in TESTS:
-                    span = node.name_span.shifted(tag.span.start)
-                    yield misspelt(span, f"Jinja has no test `{node.name}`", node.name, TESTS)
+    for start, node in expressions_in(chunk):
+        if isinstance(node, Test) and node.name and node.name not in TESTS:
+            message = f"Jinja has no test `{node.name}`"
+            yield misspelt(node.name_span.shifted(start), message, node.name, TESTS)
 
 
 RULE = Rule(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.jinja.nodes import TagTree
+from promptls.syntax.jinja.nodes import Expression, TagTree, walk
 from promptls.syntax.jinja.scan import Tag
 from promptls.syntax.jinja.statements import BLOCKS, KEYWORDS, parse_tag
 from promptls.syntax.jinja.verdict import jinja_objection
@@ -21,6 +21,17 @@ _NAMES: Final = {"output": "expression", "statement": "tag", "comment": "comment
 def tag_tree(tag: Tag) -> TagTree:
     """The tree of an output or statement tag."""
     return parse_tag(tag.text, tag.inner_start, tag.inner_end)
+
+
+def expressions_in(chunk: Chunk) -> Iterator[tuple[int, Expression]]:
+    """Every expression in the chunk's tags, the inner ones too, each with the start of its tag."""
+    for tag in chunk.tags:
+        if tag.kind in {"output", "statement"}:
+            statement = tag_tree(tag).statement
+            tests = () if statement.loop_test is None else (statement.loop_test,)
+            for expression in (*statement.expressions, *tests):
+                for node in walk(expression):
+                    yield tag.span.start, node
 
 
 @kept
