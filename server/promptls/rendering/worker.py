@@ -29,6 +29,9 @@ IMPORT_FOLDER = Path(__file__).resolve().parents[2]
 ATTEMPTS = 2
 """How often a job is tried whose process ended under it."""
 
+END_SECONDS = 1.0
+"""Seconds that a process which has closed its output has to end by itself."""
+
 
 class CountingError(RuntimeError):
     """Tokens cannot be counted: an unknown encoding, or a process that does not answer."""
@@ -194,6 +197,10 @@ class RenderWorker:
     async def _end_of_process(self) -> str:
         """How the process ended, in words; it is stopped where it did not end."""
         process = self._process
+        if process is not None:
+            # Killing a process that has just ended would take its exit code from whoever waits for it.
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(process.wait(), END_SECONDS)
         await self._stop()
         if process is None or process.returncode is None:
             return ""
