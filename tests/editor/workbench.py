@@ -77,14 +77,24 @@ class Workbench:
     def hover(self, line: int, column: int) -> Locator:
         """Rest the mouse on a place; returns what pops up there."""
         self.go_to(line, column)
-        cursor = self.page.locator(".monaco-editor.focused .cursors-layer .cursor").first.bounding_box()
-        assert cursor is not None
-        x, y = cursor["x"] + 3, cursor["y"] + cursor["height"] / 2
-        self.page.mouse.move(x - 1, y)
-        self.page.mouse.move(x, y)
         popup = self.page.locator(".monaco-editor .monaco-hover:not(.hidden) .monaco-hover-content")
-        expect(popup).to_be_visible()
-        return popup
+        deadline = time.monotonic() + PATIENCE / 1000
+        while True:
+            # The text moves under the mouse while lenses and hints come in, which takes a pop-up away:
+            # the mouse is then moved to the place again, as a person would.
+            cursor = self.page.locator(".monaco-editor.focused .cursors-layer .cursor").first.bounding_box()
+            assert cursor is not None
+            x, y = cursor["x"] + 3, cursor["y"] + cursor["height"] / 2
+            self.page.mouse.move(x, y + 200)
+            self.page.mouse.move(x - 1, y)
+            self.page.mouse.move(x, y)
+            try:
+                expect(popup).to_be_visible(timeout=5_000)
+            except AssertionError:
+                if time.monotonic() > deadline:
+                    raise
+            else:
+                return popup
 
     def problems(self) -> Locator:
         """The rows of the problems panel, which is opened when it is not."""
