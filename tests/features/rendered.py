@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from promptls.features.file_rendering import FileRendering, template_texts
 from promptls.rendering.execute import execute
+from promptls.rendering.file_rendering import FileRendering, template_texts
 from promptls.rendering.request import job_for
 from promptls.rendering.samples import samples_of
 from promptls.tokens.counting import count

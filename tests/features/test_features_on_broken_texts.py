@@ -12,10 +12,10 @@ from promptls.features.code_lenses import code_lenses
 from promptls.features.document_links import document_links
 from promptls.features.document_symbols import document_symbols
 from promptls.features.experiment_runs import experiment_names
-from promptls.features.file_rendering import FileRendering
 from promptls.features.hover import hover
 from promptls.features.inlay_hints import inlay_hints
 from promptls.features.preview import part_lines
+from promptls.rendering.file_rendering import FileRendering
 from promptls.text.span import Span
 from support.fixture import MAIN, opened
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from promptls.features.file_rendering import FileRendering, counted, rendered_parts
 from promptls.features.included_names import included_part_names
+from promptls.rendering.file_rendering import FileRendering, counted, rendered_parts
 from promptls.rendering.outcome import Rendering
 from promptls.workspace.snapshot import Snapshot
 

@@ -8,8 +8,8 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from promptls.features.file_rendering import FileRendering, template_texts
 from promptls.meaning.kind import Kind
+from promptls.rendering.file_rendering import FileRendering, template_texts
 from promptls.rendering.limits import Limits
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.request import job_for

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from promptls.features.experiment_runs import ExperimentRuns
-from promptls.features.file_rendering import FileRendering
 from promptls.features.hover.header_key import hover_header
 from promptls.features.hover.hover import Hover
 from promptls.features.hover.include import hover_include
 from promptls.features.hover.part import hover_part
 from promptls.features.hover.variable import hover_variable
 from promptls.meaning.kind import Kind
+from promptls.rendering.file_rendering import FileRendering
 from promptls.workspace.snapshot import Snapshot
 
 __all__ = ["Hover", "hover"]

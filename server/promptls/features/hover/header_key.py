@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from promptls.features.code_lenses import scores_text
 from promptls.features.experiment_runs import ExperimentRuns, change_text
-from promptls.features.file_rendering import FileRendering, counted
 from promptls.features.hover.hover import Hover, code, fact_text
 from promptls.meaning.template import Template
+from promptls.rendering.file_rendering import FileRendering, counted
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Sequence, key_text
 from promptls.systems.ragas.vocabulary import PROMPT_KEYS
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from promptls.features.file_rendering import FileRendering, counted, rendered_parts, template_text
 from promptls.features.hover.hover import Hover, code, fact_text
 from promptls.features.included_names import included_part_names
 from promptls.meaning.template import PlacedPart, Template
+from promptls.rendering.file_rendering import FileRendering, counted, rendered_parts, template_text
 from promptls.syntax.yaml.nodes import Entry, Sequence, key_text
 from promptls.syntax.yaml.nodes import Mapping as MappingNode
 from promptls.systems.key_fact import KeyFact

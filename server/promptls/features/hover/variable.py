@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from promptls.features.file_rendering import FileRendering
 from promptls.features.hover.hover import Hover, code
 from promptls.meaning.header import InputKey
 from promptls.meaning.scopes import GLOBALS, Binding
 from promptls.meaning.template import Template
+from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.values import plain
 from promptls.systems.prompt_poet.vocabulary import RESERVED_INPUTS
 from promptls.text.span import Span

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from promptls.features.file_rendering import FileRendering
 from promptls.features.preview import part_lines, preview_markdown
 from promptls.protocol.commands.arguments import optional, prompt_path
 from promptls.protocol.renderings import with_consent
 from promptls.protocol.shown_text import show_text
+from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.outcome import Rendering
 from promptls.rendering.request import job_for
 from promptls.rendering.samples import Sample, row_samples, samples_of

@@ -1,4 +1,4 @@
-"""The newest rendering of a file, as the features that show it get it: plain data, and no process."""
+"""The newest rendering of a file, for rules and for features that show it: plain data, and no process."""
 
 from __future__ import annotations
 
