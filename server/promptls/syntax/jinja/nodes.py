@@ -161,8 +161,8 @@ class Statement:
     """A tag, by its keyword; `output` for `{{ … }}`.
 
     `targets` are the names that the tag binds (`set`, `for`, `with`, an import's alias);
-    `expressions` what it reads, in source order; `name` what it defines (`macro`, `block`)
-    or the import's alias; `template` what it includes, imports or extends.
+    `expressions` what it reads, in source order; `name` what it defines (`macro`, `block`) or ends
+    (`endblock`), or the import's alias; `template` what it includes, imports or extends.
     """
 
     keyword: str

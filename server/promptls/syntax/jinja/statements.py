@@ -88,7 +88,8 @@ def _statement(parser: ExpressionParser) -> Statement:
         parser.problem(span, f"unknown tag `{token.text}`", "a tag of Jinja")
         parser.position = len(parser.tokens) - 1
     elif token.text == "endblock" and parser.at_name():
-        parser.advance()
+        named = parser.advance()
+        return Statement(token.text, span, name=named.text, name_span=Span(named.start, named.end))
     return Statement(token.text, span)
 
 
