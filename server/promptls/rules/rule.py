@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from inspect import cleandoc
 from sys import modules
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import Template
@@ -15,6 +15,9 @@ from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from promptls.rendering.file_rendering import FileRendering
 
 Severity = Literal["error", "warning", "information", "hint"]
 
@@ -83,7 +86,8 @@ class Rule:
     """One rule. Its page is the docstring of the module that declares it.
 
     `check` looks at a whole file; `check_chunk` at one chunk, with spans that count from the
-    chunk's start, and its findings are kept with the chunk. A rule has one of the two.
+    chunk's start, and its findings are kept with the chunk; `check_rendering` looks at what a
+    file was rendered to, once the typing pauses. A rule has one of the three.
     """
 
     name: str
@@ -93,6 +97,7 @@ class Rule:
     kinds: frozenset[Kind]
     check: Callable[[FileContext], Iterable[Finding]] | None = None
     check_chunk: Callable[[Chunk, Project], Iterable[Finding]] | None = None
+    check_rendering: Callable[[FileContext, FileRendering], Iterable[Finding]] | None = None
     since: str = "0.1.0"
 
     @cached_property
@@ -105,5 +110,7 @@ PARTS_KINDS = frozenset({Kind.PARTS, Kind.SECTION})
 """The kinds whose YAML is a list of parts."""
 OBJECT_KINDS = frozenset({Kind.OBJECT})
 """Prompt objects."""
+EVALUATION_KINDS = frozenset({Kind.EVALUATION})
+"""Evaluation prompts."""
 DECLARING_KINDS = frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT, Kind.EVALUATION})
 """The kinds that can declare inputs and examples: every prompt file."""
