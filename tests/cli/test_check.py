@@ -97,7 +97,7 @@ def test_json_carries_the_edits_of_a_fix(folder: Path, capsys: pytest.CaptureFix
     (folder / "a.yml.j2").write_text(WRONG_ROLE)
     (finding,) = as_json(capsys)["findings"]
     edit = {"line": 2, "column": 9, "end_line": 2, "end_column": 12, "text": "user"}
-    assert finding["fixes"] == [{"title": "Change to `user`", "edits": [edit]}]
+    assert finding["fixes"] == [{"title": "Change to `user`", "preferred": True, "edits": [edit]}]
 
 
 def test_a_rule_that_is_off_finds_nothing(folder: Path) -> None:

@@ -1,23 +1,23 @@
-"""`promptls check`: what the rules find in prompt files, printed as a compiler prints it."""
+"""`promptls check`: what the rules find in prompt files, for people, for CI and for programs."""
 
 from __future__ import annotations
 
 import argparse
-from collections import Counter
+import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from promptls.cli.excerpt import excerpt
-from promptls.cli.terminal import Colour, counted, error, paint, print_json, shown_path
-from promptls.text.failure import FilePlace
-from promptls.text.lines import line_starts, place_of
+from promptls.cli.checked import GRAVEST_FIRST
+from promptls.cli.terminal import counted, error, shown_path
+from promptls.text.failure import Failure, FilePlace, WrongUse
 
 if TYPE_CHECKING:
-    from promptls.meaning.kind import Kind
-    from promptls.rules.rule import Finding, Severity
-    from promptls.text.span import Span
-    from promptls.workspace.project_settings import SettingsProblem
-    from promptls.workspace.snapshot import Snapshot
+    from promptls.cli.baseline import Baseline, BaselineEntry
+    from promptls.cli.checked import Checked, CheckedFile
+    from promptls.cli.chosen_files import ChosenFiles
+    from promptls.cli.fixing import Mended
 
 SUMMARY = "find mistakes in prompt files"
 
@@ -29,164 +29,205 @@ those of them that are no prompts (Ansible, Docker Compose, …) are left alone.
 examples:
   promptls check                        every prompt below this folder
   promptls check prompts/ a.yml.j2      a folder and a file
-  promptls check --json | jq .findings  for programs
+  promptls check --fix                  mend what can be mended without looking
+  promptls check --fix --diff           show what that would change, and change nothing
+  promptls check --select unknown-role,unused-input
+  promptls check --baseline known.json --write-baseline   take what there is as known
+  promptls check --baseline known.json                    report only what is new
+  promptls check --format sarif > promptls.sarif          for code hosts
+  promptls check --json | jq .findings                    for programs
   promptls explain unknown-role         what a rule means
 
-exit codes: 0 nothing that must be mended, 1 errors or warnings, 2 wrong use"""
+exit codes: 0 nothing that must be mended, 1 errors or warnings (see --fail-on), 2 wrong use"""
 
-_COLOURS: dict[Severity, Colour] = {
-    "error": "red",
-    "warning": "yellow",
-    "information": "blue",
-    "hint": "cyan",
-}
-
-
-class CheckedFile(NamedTuple):
-    """A file with its kind, its text and what the rules found in it."""
-
-    path: str
-    kind: Kind
-    text: str
-    findings: tuple[Finding, ...]
+FORMATS: Final = ("text", "json", "sarif", "github", "junit")
+"""The forms of the report, each a module `promptls.cli.reports.as_…`."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the paths and the output's form."""
+    """Declares the paths, what to report and how, and what to mend."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: this folder)")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="form of the output")
     parser.add_argument(
+        "--stdin-filename",
+        metavar="FILE",
+        help="check the text on standard input as that of FILE; with --fix, print it mended",
+    )
+    shown = parser.add_argument_group("what is reported, and how")
+    shown.add_argument("--format", choices=FORMATS, default="text", help="form of the report (default: text)")
+    shown.add_argument(
         "--json", action="store_const", const="json", dest="format", help="the same as --format json"
     )
-    parser.add_argument("--verbose", action="store_true", help="say of every file which kind it is")
+    shown.add_argument(
+        "--select", metavar="RULES", action="append", help="only these rules, separated by commas"
+    )
+    shown.add_argument("--ignore", metavar="RULES", action="append", help="not these rules")
+    shown.add_argument(
+        "--severity",
+        choices=GRAVEST_FIRST,
+        default="hint",
+        help="report findings at least this grave (default: hint)",
+    )
+    shown.add_argument(
+        "--fail-on",
+        choices=(*GRAVEST_FIRST, "never"),
+        default="warning",
+        help="findings at least this grave make the exit code 1 (default: warning)",
+    )
+    shown.add_argument("--verbose", action="store_true", help="say of every file which kind it is")
+    known = parser.add_argument_group("known findings")
+    known.add_argument("--baseline", metavar="FILE", help="do not report the findings that FILE lists")
+    known.add_argument(
+        "--write-baseline", action="store_true", help="write what is found now to the file of --baseline"
+    )
+    fixing = parser.add_argument_group("mending")
+    fixing.add_argument("--fix", action="store_true", help="apply every fix that is safe without looking")
+    fixing.add_argument("--diff", action="store_true", help="with --fix: show the changes, and write nothing")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Checks every chosen file; 1 where something is an error or a warning."""
-    from promptls.cli.chosen_files import choose
+    """Checks every chosen file; 1 where something is found that `--fail-on` names."""
+    from promptls.cli.baseline import gone_entries, without_known
+    from promptls.cli.checked import Checked, checked_file
+    from promptls.cli.fixing import mend
+    from promptls.cli.rule_choice import chosen_rules
     from promptls.rules.settings_problems import settings_problems
 
-    chosen = choose(arguments.paths)
-    files = [_checked(chosen.snapshot, path) for path in chosen.all()]
+    _refuse_contradictions(arguments)
+    rules = chosen_rules(arguments.select, arguments.ignore)
+    known = _baseline(arguments)
+    chosen = _chosen(arguments)
+    if arguments.fix:
+        mended = [
+            mend(chosen.workspace, path, lambda finding: finding.rule in rules) for path in chosen.all()
+        ]
+        if arguments.diff:
+            return _show_diff(mended)
+        _keep(mended, chosen, to_stdout=arguments.stdin_filename is not None)
+    files = tuple(checked_file(chosen.snapshot, path, rules) for path in chosen.all())
+    gone: tuple[BaselineEntry, ...] = ()
+    if known is not None:
+        files = without_known(files, known.entries, known.path.parent)
+        gone = gone_entries(files, known.entries, known.path.parent, rules)
+        if arguments.write_baseline:
+            return _write_baseline(known, files, gone)
     projects = [chosen.snapshot.project(file.path) for file in files]
-    problems = list(dict.fromkeys(problem for project in projects for problem in settings_problems(project)))
-    if arguments.format == "json":
-        print_json(_as_json(files, problems))
-    else:
-        for problem in problems:
-            error(problem.message, problem.place, "the other settings hold; `promptls doctor` shows them")
-        _print_text(files, verbose=arguments.verbose)
-    grave = any(finding.severity in {"error", "warning"} for file in files for finding in file.findings)
-    return int(grave or bool(problems))
-
-
-def _print_text(files: Sequence[CheckedFile], *, verbose: bool) -> None:
-    for file in files:
-        if verbose:
-            print(f"{paint(f'{file.kind.value:<17}', 'dim')} {shown_path(file.path)}")
-        starts = line_starts(file.text)
-        for finding in file.findings:
-            _print_finding(file, finding, starts)
-    print(_conclusion(files))
-
-
-def _print_finding(file: CheckedFile, finding: Finding, starts: list[int]) -> None:
-    severity = finding.severity or "error"
-    colour = _COLOURS[severity]
-    place = place_of(starts, finding.span.start)
-    where = FilePlace(shown_path(file.path), place.line, place.column).text()
-    print(f"{where}: {paint(severity, colour)} {paint(finding.rule, 'bold')}: {finding.message}")
-    print(excerpt(file.text, finding.span, colour))
-    for related in finding.related:
-        print(f"        {_related_place(file, related.path, related.span)}: {related.message}")
-    for fix in finding.fixes:
-        print(f"      {paint('→', 'green')} {fix.title}")
-    print()
-
-
-def _conclusion(files: Sequence[CheckedFile]) -> str:
-    from promptls.meaning.kind import Kind
-    from promptls.workspace.disk import ENDINGS
-
-    prompts = sum(file.kind is not Kind.OTHER for file in files)
-    others = sum(file.kind is Kind.OTHER for file in files)
-    found = Counter(finding.severity for file in files for finding in file.findings)
-    left_alone = f" ({counted(others, 'other file')} left alone)" if others else ""
-    if not files:
-        return f"There is no file here whose name ends in {' or '.join(ENDINGS)}."
-    if not prompts:
-        return f"There is no prompt here{left_alone}."
-    where = f"in {counted(prompts, 'prompt')}{left_alone}"
-    if not found:
-        return f"No findings {where}."
-    severities: tuple[tuple[Severity, str], ...] = (
-        ("error", "error"),
-        ("warning", "warning"),
-        ("information", "remark"),
-        ("hint", "hint"),
+    checked = Checked(
+        snapshot=chosen.snapshot,
+        files=tuple(file.at_least(arguments.severity) for file in files),
+        problems=tuple(
+            dict.fromkeys(problem for project in projects for problem in settings_problems(project))
+        ),
+        fail_on=None if arguments.fail_on == "never" else arguments.fail_on,
+        baseline=known.path if known else None,
+        gone=gone,
+        verbose=arguments.verbose,
     )
-    counts = [
-        paint(counted(found[severity], noun), _COLOURS[severity])
-        for severity, noun in severities
-        if found[severity]
-    ]
-    return f"{', '.join(counts)} {where}."
+    _report(checked, arguments)
+    return int(checked.failed())
 
 
-def _checked(snapshot: Snapshot, path: str) -> CheckedFile:
-    from promptls.rules.check import check
-
-    template = snapshot.template(path)
-    text = template.source.text if template else ""
-    return CheckedFile(path, snapshot.kind(path), text, check(snapshot, path))
-
-
-def _related_place(file: CheckedFile, path: str, span: Span) -> str:
-    """The place in words; without line and column in another file, whose text is not at hand."""
-    if path != file.path:
-        return shown_path(path)
-    place = place_of(line_starts(file.text), span.start)
-    return FilePlace(shown_path(path), place.line, place.column).text()
-
-
-def _as_json(files: Sequence[CheckedFile], problems: Sequence[SettingsProblem]) -> dict[str, Any]:
-    return {
-        "settings": [
-            {"path": shown_path(problem.place.path) if problem.place else None, "message": problem.message}
-            for problem in problems
-        ],
-        "files": [{"path": shown_path(file.path), "kind": file.kind.value} for file in files],
-        "findings": [_finding_as_json(file, finding) for file in files for finding in file.findings],
-    }
+def _refuse_contradictions(arguments: argparse.Namespace) -> None:
+    """Raises WrongUse for options that mean nothing together."""
+    if arguments.diff and not arguments.fix:
+        raise WrongUse("`--diff` shows what `--fix` would change", remedy="give both: `--fix --diff`")
+    if arguments.write_baseline and not arguments.baseline:
+        raise WrongUse(
+            "`--write-baseline` needs to know where",
+            remedy="`--baseline promptls-baseline.json` names the file",
+        )
+    if arguments.stdin_filename is not None and arguments.paths not in ([], ["-"]):
+        raise WrongUse(
+            "`--stdin-filename` checks one text, and paths were given too",
+            remedy="leave out the paths, or `--stdin-filename`",
+        )
+    if arguments.paths == ["-"] and arguments.stdin_filename is None:
+        raise WrongUse(
+            "the name of the text on standard input is missing",
+            remedy="`--stdin-filename FILE` names it; includes and settings are found from there",
+        )
 
 
-def _finding_as_json(file: CheckedFile, finding: Finding) -> dict[str, Any]:
-    return {
-        "path": shown_path(file.path),
-        "severity": finding.severity,
-        "rule": finding.rule,
-        "message": finding.message,
-        **_places(file.text, finding.span),
-        "fixes": [
-            {
-                "title": fix.title,
-                "edits": [{**_places(file.text, edit.span), "text": edit.text} for edit in fix.edits],
-            }
-            for fix in finding.fixes
-        ],
-        "related": [
-            {"path": shown_path(related.path), "message": related.message} for related in finding.related
-        ],
-    }
+def _chosen(arguments: argparse.Namespace) -> ChosenFiles:
+    from promptls.cli.chosen_files import choose, choose_text
+
+    if arguments.stdin_filename is None:
+        return choose(arguments.paths)
+    return choose_text(arguments.stdin_filename, sys.stdin.buffer.read().decode("utf-8", errors="replace"))
 
 
-def _places(text: str, span: Span) -> dict[str, int]:
-    """Lines and columns from 1, in characters; the end is the first character behind the stretch."""
-    starts = line_starts(text)
-    start, end = place_of(starts, span.start), place_of(starts, span.end)
-    return {
-        "line": start.line + 1,
-        "column": start.column + 1,
-        "end_line": end.line + 1,
-        "end_column": end.column + 1,
-    }
+def _baseline(arguments: argparse.Namespace) -> Baseline | None:
+    """The baseline that was named; an empty one where it is yet to be written."""
+    from promptls.cli.baseline import Baseline, read_baseline
+
+    if not arguments.baseline:
+        return None
+    path = Path(arguments.baseline).absolute()
+    return Baseline(path, ()) if arguments.write_baseline and not path.exists() else read_baseline(path)
+
+
+def _write_baseline(known: Baseline, files: Sequence[CheckedFile], gone: Sequence[BaselineEntry]) -> int:
+    from promptls.cli.baseline import baseline_text
+    from promptls.experiments.atomic import replaced
+
+    text = baseline_text(files, known.entries, gone, known.path.parent)
+    with replaced(known.path) as stream:
+        stream.write(text)
+    found = sum(len(file.findings) + len(file.known) for file in files)
+    new = sum(len(file.findings) for file in files)
+    print(f"{counted(found, 'finding')} in {shown_path(known.path)}: {new:,} new, {len(gone):,} taken out.")
+    return 0
+
+
+def _report(checked: Checked, arguments: argparse.Namespace) -> None:
+    if arguments.format == "text":
+        for problem in checked.problems:
+            error(problem.message, problem.place, "the other settings hold; `promptls doctor` shows them")
+    report: str = import_module(f"promptls.cli.reports.as_{arguments.format}").render(checked)
+    # Where a text from standard input was mended, the standard output is for the text.
+    stream = sys.stderr if arguments.fix and arguments.stdin_filename is not None else sys.stdout
+    stream.write(report)
+
+
+def _show_diff(mended: Sequence[Mended]) -> int:
+    from promptls.cli.rewrite import diff
+
+    for file in mended:
+        sys.stdout.write(diff(shown_path(file.path), file.before, file.after))
+        _explain_refusal(file)
+    return int(any(file.before != file.after for file in mended))
+
+
+def _keep(mended: Sequence[Mended], chosen: ChosenFiles, *, to_stdout: bool) -> None:
+    """Writes what was mended; a file that cannot be written is as it was again, and is said."""
+    from promptls.cli.rewrite import rewrite
+
+    if to_stdout:
+        sys.stdout.buffer.write(mended[0].after.encode("utf-8", "surrogatepass"))
+        sys.stdout.buffer.flush()
+    written = []
+    for file in mended:
+        _explain_refusal(file)
+        if file.before == file.after:
+            continue
+        try:
+            if not to_stdout:
+                rewrite(file.path, file.before, file.after)
+            written.append(file)
+        except Failure as failure:
+            error(failure.message, failure.place, failure.remedy)
+            chosen.workspace.close(file.path)
+        except OSError as failure:
+            error(f"the file cannot be written: {failure.strerror}", FilePlace(file.path))
+            chosen.workspace.close(file.path)
+    if written:
+        fixes = sum(file.fixes for file in written)
+        print(f"{counted(fixes, 'fix')} in {counted(len(written), 'file')}.", file=sys.stderr)
+
+
+def _explain_refusal(file: Mended) -> None:
+    if file.refused:
+        error(
+            "some fixes are left out, because together they would break the file",
+            FilePlace(file.path),
+            "apply them one by one in an editor",
+        )

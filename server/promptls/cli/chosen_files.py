@@ -19,9 +19,14 @@ from promptls.workspace.workspace import Workspace
 class ChosenFiles:
     """The absolute paths of the files, each once: `named` ones were given, `found` ones lie in folders."""
 
-    snapshot: Snapshot
+    workspace: Workspace
     named: tuple[str, ...]
     found: tuple[str, ...]
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The workspace as it is now."""
+        return self.workspace.snapshot
 
     def all(self) -> tuple[str, ...]:
         """Every file, those that were named first."""
@@ -40,7 +45,18 @@ def choose(words: Sequence[str]) -> ChosenFiles:
     workspace.scan()
     named = tuple(str(path) for path in paths if not path.is_dir())
     found = tuple(file for path in paths if path.is_dir() for file in prompt_paths(path))
-    return ChosenFiles(workspace.snapshot, named, found)
+    return ChosenFiles(workspace, named, found)
+
+
+def choose_text(word: str, text: str) -> ChosenFiles:
+    """The one file at `word`, there or not, with `text` in the place of what is on disk."""
+    path = Path(os.path.abspath(word))  # noqa: PTH100 - as in `existing`
+    if not word or path.is_dir():
+        raise WrongUse("this is no name of a file", FilePlace(path), "name the prompt file, there or not")
+    workspace = Workspace([_root(path)], trusted=True)
+    workspace.scan()
+    workspace.open(str(path), text, 1)
+    return ChosenFiles(workspace, (str(path),), ())
 
 
 def choose_one(word: str) -> tuple[Snapshot, str]:

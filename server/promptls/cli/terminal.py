@@ -52,7 +52,8 @@ def shown_path(path: Path | str) -> str:
 
 def counted(number: int, noun: str) -> str:
     """The number with its noun, in the plural where that is due: `1 token`, `1,234 tokens`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    plural = f"{noun}es" if noun.endswith("x") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def error(message: str, place: FilePlace | None = None, remedy: str | None = None) -> None:
@@ -67,9 +68,14 @@ def error(message: str, place: FilePlace | None = None, remedy: str | None = Non
 
 
 def print_json(value: Any) -> None:
-    """Prints `value` as JSON, indented, with its characters as they are where the stream can carry them."""
+    """Prints `value` as JSON, as `json_text` writes it."""
+    sys.stdout.write(json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """`value` as JSON, indented, with its characters as they are where the standard output can carry them."""
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    print(json.dumps(value, indent=2, ensure_ascii=not unicode, default=str))
+    return json.dumps(value, indent=2, ensure_ascii=not unicode, default=str) + "\n"
 
 
 def survive_any_encoding() -> None:

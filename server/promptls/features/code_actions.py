@@ -29,12 +29,20 @@ def quick_fixes(findings: Iterable[Finding], within: Span) -> tuple[QuickFix, ..
 
 def fix_all(findings: Iterable[Finding]) -> tuple[Edit, ...]:
     """The edits of every preferred fix, in the order of their places; of two that touch, the first."""
+    edits = (edit for fix in fixes_together(findings) for edit in fix.edits)
+    return tuple(sorted(edits, key=lambda edit: edit.span))
+
+
+def fixes_together(findings: Iterable[Finding]) -> tuple[Fix, ...]:
+    """The preferred fixes that can be applied at once; of two that touch, the first."""
+    fixes: list[Fix] = []
     chosen: list[Edit] = []
     for finding in findings:
         fix = next((fix for fix in finding.fixes if fix.preferred), None)
         if fix is not None and not any(_touch(edit, other) for edit in fix.edits for other in chosen):
+            fixes.append(fix)
             chosen += fix.edits
-    return tuple(sorted(chosen, key=lambda edit: edit.span))
+    return tuple(fixes)
 
 
 def _touch(first: Edit, second: Edit) -> bool:

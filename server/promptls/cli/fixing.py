@@ -1,0 +1,70 @@
+"""The fixes of `promptls check --fix`, applied until nothing is left to mend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from promptls.rules.rule import Edit, Finding
+    from promptls.workspace.workspace import Workspace
+
+MOST_PASSES: Final = 50
+"""A fix may make the next one possible; no file needs more passes than this."""
+_SYNTAX_RULES: Final = frozenset({"jinja-syntax", "yaml-syntax"})
+
+
+class Mended(NamedTuple):
+    """A file's text before and after its fixes, and how many were applied.
+
+    `refused` says that fixes were left out because they would have broken the file's syntax.
+    """
+
+    path: str
+    before: str
+    after: str
+    fixes: int
+    refused: bool = False
+
+
+def mend(workspace: Workspace, path: str, wanted: Callable[[Finding], bool]) -> Mended:
+    """Applies the preferred fixes of the wanted findings, again and again until none is left.
+
+    The workspace takes the new text as unsaved; nothing is written. Ends when a text comes back,
+    when a pass would add an error of syntax (that pass is taken back), or after `MOST_PASSES`.
+    """
+    from promptls.features.code_actions import fixes_together
+    from promptls.rules.check import check
+
+    template = workspace.snapshot.template(path)
+    text = before = template.source.text if template else ""
+    findings = check(workspace.snapshot, path)
+    seen = {before}
+    fixes = 0
+    for _ in range(MOST_PASSES):
+        chosen = fixes_together(finding for finding in findings if wanted(finding))
+        after = edited(text, [edit for fix in chosen for edit in fix.edits])
+        if after in seen:
+            break
+        seen.add(after)
+        workspace.open(path, after, len(seen))
+        found = check(workspace.snapshot, path)
+        if _syntax_errors(found) > _syntax_errors(findings):
+            workspace.open(path, text, len(seen) + 1)
+            return Mended(path, before, text, fixes, refused=True)
+        fixes += len(chosen)
+        text, findings = after, found
+    return Mended(path, before, text, fixes)
+
+
+def edited(text: str, edits: Sequence[Edit]) -> str:
+    """`text` with edits applied that do not overlap; line ends that they bring are the text's own."""
+    line_end = "\r\n" if "\r\n" in text and text.count("\n") == text.count("\r\n") else "\n"
+    for edit in sorted(edits, key=lambda edit: edit.span, reverse=True):
+        brought = edit.text.replace("\r\n", "\n").replace("\n", line_end)
+        text = text[: edit.span.start] + brought + text[edit.span.end :]
+    return text
+
+
+def _syntax_errors(findings: Sequence[Finding]) -> int:
+    return sum(finding.rule in _SYNTAX_RULES for finding in findings)

@@ -1,0 +1,92 @@
+"""Findings as a JUnit report, which most CI systems show: a suite a prompt, a test case a finding."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from promptls.cli.checked import region_of, repository_path
+
+if TYPE_CHECKING:
+    from promptls.cli.checked import Checked, CheckedFile
+    from promptls.rules.rule import Finding
+
+# What XML 1.0 has no way to write, escaped or not.
+_NO_XML: Final = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
+
+
+def render(checked: Checked) -> str:
+    """The report as XML.
+
+    A finding that fails the check is a failed case, a lesser one a case that passes with its text
+    as output; a prompt without findings is one case that passes. Wrong settings are errors.
+    """
+    from promptls.meaning.kind import Kind
+
+    root = Element("testsuites", name="promptls")
+    if checked.problems:
+        _settings(root, checked)
+    for file in checked.files:
+        if file.kind is not Kind.OTHER:
+            _suite(root, checked, file)
+    for count in ("tests", "failures", "errors"):
+        root.set(count, str(sum(int(suite.get(count, "0")) for suite in root)))
+    indent(root)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(root, encoding="unicode")}\n'
+
+
+def _suite(root: Element, checked: Checked, file: CheckedFile) -> None:
+    path = _text(repository_path(file.path))
+    failures = sum(checked.is_grave(finding) for finding in file.findings)
+    suite = _add_suite(root, path, tests=max(1, len(file.findings)), failures=failures)
+    for finding in file.findings:
+        _case(suite, path, checked, file, finding)
+    if not file.findings:
+        SubElement(suite, "testcase", name="promptls", classname=path, file=path, time="0")
+
+
+def _case(suite: Element, path: str, checked: Checked, file: CheckedFile, finding: Finding) -> None:
+    line, column, *_ = region_of(file.text, finding.span)
+    case = SubElement(
+        suite,
+        "testcase",
+        name=f"{finding.rule} at {line}:{column}",
+        classname=path,
+        file=path,
+        line=str(line),
+        time="0",
+    )
+    message = _text(finding.message)
+    said = _text(f"{file.path}:{line}:{column}: {finding.severity} {finding.rule}: {finding.message}")
+    if checked.is_grave(finding):
+        SubElement(case, "failure", type=finding.rule, message=message).text = said
+    else:
+        SubElement(case, "system-out").text = said
+
+
+def _settings(root: Element, checked: Checked) -> None:
+    suite = _add_suite(root, "settings", tests=len(checked.problems), errors=len(checked.problems))
+    for number, problem in enumerate(checked.problems, 1):
+        name = repository_path(str(problem.place.path)) if problem.place else "settings"
+        case = SubElement(suite, "testcase", name=f"setting {number}", classname=_text(name), time="0")
+        where = f"{problem.place.text()}: " if problem.place else ""
+        message = _text(problem.message)
+        SubElement(case, "error", type="settings", message=message).text = f"{_text(where)}{message}"
+
+
+def _add_suite(root: Element, name: str, *, tests: int, failures: int = 0, errors: int = 0) -> Element:
+    return SubElement(
+        root,
+        "testsuite",
+        name=name,
+        tests=str(tests),
+        failures=str(failures),
+        errors=str(errors),
+        skipped="0",
+        time="0",
+    )
+
+
+def _text(text: str) -> str:
+    return _NO_XML.sub("�", text)

@@ -1,0 +1,101 @@
+"""Findings as a compiler prints them: place, message, source line, fixes, and the counts at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from promptls.cli.excerpt import excerpt
+from promptls.cli.terminal import Colour, counted, paint, shown_path
+from promptls.text.failure import FilePlace
+from promptls.text.lines import line_starts, place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from promptls.cli.checked import Checked, CheckedFile
+    from promptls.rules.rule import Finding, RelatedPlace, Severity
+
+_COLOURS: dict[Severity, Colour] = {
+    "error": "red",
+    "warning": "yellow",
+    "information": "blue",
+    "hint": "cyan",
+}
+_NOUNS: dict[Severity, str] = {
+    "error": "error",
+    "warning": "warning",
+    "information": "remark",
+    "hint": "hint",
+}
+
+
+def render(checked: Checked) -> str:
+    """The report, in colours where the standard output gets them."""
+    return "\n".join([*_lines(checked), _conclusion(checked), *_gone(checked)]) + "\n"
+
+
+def _lines(checked: Checked) -> Iterator[str]:
+    for file in checked.files:
+        if checked.verbose:
+            yield f"{paint(f'{file.kind.value:<17}', 'dim')} {shown_path(file.path)}"
+        starts = line_starts(file.text)
+        for finding in file.findings:
+            yield from _finding(checked, file, finding, starts)
+
+
+def _finding(checked: Checked, file: CheckedFile, finding: Finding, starts: list[int]) -> Iterator[str]:
+    severity = finding.severity or "error"
+    colour = _COLOURS[severity]
+    place = place_of(starts, finding.span.start)
+    where = FilePlace(shown_path(file.path), place.line, place.column).text()
+    yield f"{where}: {paint(severity, colour)} {paint(finding.rule, 'bold')}: {finding.message}"
+    yield excerpt(file.text, finding.span, colour)
+    for related in finding.related:
+        yield f"        {_related_place(checked, related)}: {related.message}"
+    for fix in finding.fixes:
+        yield f"      {paint('→', 'green')} {fix.title}"
+    yield ""
+
+
+def _related_place(checked: Checked, related: RelatedPlace) -> str:
+    text = checked.text(related.path)
+    if text is None:
+        return shown_path(related.path)
+    place = place_of(line_starts(text), related.span.start)
+    return FilePlace(shown_path(related.path), place.line, place.column).text()
+
+
+def _conclusion(checked: Checked) -> str:
+    from promptls.meaning.kind import Kind
+    from promptls.workspace.disk import ENDINGS
+
+    files = checked.files
+    prompts = sum(file.kind is not Kind.OTHER for file in files)
+    others = len(files) - prompts
+    left_alone = f" ({counted(others, 'other file')} left alone)" if others else ""
+    if not files:
+        return f"There is no file here whose name ends in {' or '.join(ENDINGS)}."
+    if not prompts:
+        return f"There is no prompt here{left_alone}."
+    where = f"in {counted(prompts, 'prompt')}{left_alone}"
+    known = sum(len(file.known) for file in files)
+    besides = f" besides {known:,} in the baseline" if known else ""
+    found = Counter(finding.severity or "error" for file in files for finding in file.findings)
+    if not found:
+        return f"No findings{besides} {where}."
+    counts = [
+        paint(counted(found[severity], noun), _COLOURS[severity])
+        for severity, noun in _NOUNS.items()
+        if found[severity]
+    ]
+    return f"{', '.join(counts)}{besides} {where}."
+
+
+def _gone(checked: Checked) -> Iterator[str]:
+    if not checked.gone or checked.baseline is None:
+        return
+    baseline = shown_path(checked.baseline)
+    yield f"{counted(len(checked.gone), 'finding')} of {baseline} gone; `--write-baseline` takes them out:"
+    for entry in checked.gone:
+        yield f"  {entry.path}: {entry.rule}: {entry.message}"

@@ -1,0 +1,33 @@
+"""The rules that `--select` and `--ignore` leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from promptls.text.failure import WrongUse
+
+
+def chosen_rules(select: Iterable[str] | None, ignore: Iterable[str] | None) -> frozenset[str]:
+    """The names of the rules to report: the selected ones, or all, without the ignored ones.
+
+    Each word holds names separated by commas. Raises WrongUse for a name that no rule has.
+    """
+    from promptls.rules.registry import RULES_BY_NAME
+
+    selected = frozenset(RULES_BY_NAME) if select is None else _names("--select", select)
+    return selected - (_names("--ignore", ignore) if ignore is not None else frozenset())
+
+
+def _names(option: str, words: Iterable[str]) -> frozenset[str]:
+    from promptls.rules.registry import RULES_BY_NAME
+    from promptls.text.nearest import nearest
+
+    names = [name for word in words for part in word.split(",") if (name := part.strip())]
+    if not names:
+        raise WrongUse(f"`{option}` names no rule", remedy="`promptls rules` lists them")
+    for name in names:
+        if name not in RULES_BY_NAME:
+            near = nearest(name, RULES_BY_NAME)
+            remedy = f"did you mean `{near}`?" if near else "`promptls rules` lists them"
+            raise WrongUse(f"`{option}` names `{name}`, and there is no such rule", remedy=remedy)
+    return frozenset(names)
