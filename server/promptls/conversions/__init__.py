@@ -1,0 +1,1 @@
+"""Prompts of other forms made into ours, and ours into theirs."""

@@ -1,0 +1,1 @@
+"""One layout for prompt files, which never changes what they render to."""

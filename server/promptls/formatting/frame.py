@@ -1,0 +1,305 @@
+"""The layout of a chunk's frame: its keys and the lines between them, and never what a scalar holds.
+
+Keys and values are one space apart, a part's keys stand two columns in, no line of the
+frame ends in white space, and no more than one line between parts is blank. Where Jinja
+prints something whose text nobody can know, the lines around it stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from promptls.formatting.gaps import gap_edits, is_silent
+from promptls.formatting.proof import same_yaml
+from promptls.meaning.parts import chunk_items
+from promptls.rules.rule import Edit
+from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.jinja.blocks import chunk_blocks
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
+from promptls.syntax.yaml.under_jinja import chunk_yaml
+from promptls.systems.prompt_poet.vocabulary import PART_KEYS
+from promptls.text.lines import line_end
+from promptls.text.span import Span
+
+_KEY_COLUMN: Final = 2
+"""The column of a part's keys, two behind the dash."""
+_TO_VALUE: Final = re.compile(r"[ \t]*:([ \t]+)")
+_DASH: Final = re.compile(r"-([ \t]+)")
+_BLOCK_HEADER: Final = re.compile(r"[|>][-+\d]{0,2}")
+_REUSED: Final = frozenset({"macro", "set", "call", "filter", "block"})
+"""Blocks whose text may be used as something else than a frame."""
+
+
+class FrameEdits(NamedTuple):
+    """Edits that hold one by one, and edits that hold only together; spans count from the chunk's start."""
+
+    single: tuple[Edit, ...] = ()
+    together: tuple[Edit, ...] = ()
+
+
+@kept
+def frame_edits(chunk: Chunk) -> FrameEdits:
+    """The edits that lay out the frame of a chunk with text behind it; none where its YAML could change."""
+    return _proven(chunk, is_last=False)
+
+
+@kept
+def last_frame_edits(chunk: Chunk) -> FrameEdits:
+    """As `frame_edits`, for a file's last chunk, whose last lines show where the file is included."""
+    return _proven(chunk, is_last=True)
+
+
+def applied(text: str, edits: tuple[Edit, ...]) -> str:
+    """The text with the edits, none of which overlap."""
+    pieces = []
+    position = 0
+    for edit in sorted(edits, key=lambda edit: edit.span):
+        pieces += [text[position : edit.span.start], edit.text]
+        position = edit.span.end
+    return "".join([*pieces, text[position:]])
+
+
+def _proven(chunk: Chunk, *, is_last: bool) -> FrameEdits:
+    """The edits, as far as the YAML is the same with them, alone and together."""
+    found = _edits(chunk, is_last=is_last)
+    at_items = chunk.text.startswith("-") or not chunk_yaml(chunk).roots
+    both = applied(chunk.text, (*found.single, *found.together))
+    if both == chunk.text:
+        return FrameEdits()
+    if same_yaml(chunk, both, at_items=at_items):
+        return found
+    if same_yaml(chunk, applied(chunk.text, found.single), at_items=at_items):
+        return FrameEdits(found.single)
+    return FrameEdits(
+        tuple(
+            edit for edit in found.single if same_yaml(chunk, applied(chunk.text, (edit,)), at_items=at_items)
+        )
+        if len(found.single) <= _MOST_TRIED
+        else ()
+    )
+
+
+_MOST_TRIED: Final = 20
+
+
+def _edits(chunk: Chunk, *, is_last: bool) -> FrameEdits:
+    yaml = chunk_yaml(chunk)
+    if yaml.problems or yaml.aliases:
+        return FrameEdits()
+    if not yaml.roots:
+        if is_silent(chunk, Span(0, len(chunk.text)), 0):
+            return FrameEdits(tuple(gap_edits(chunk, Span(0, len(chunk.text)), is_last=is_last)))
+        return FrameEdits()
+    owners = _owners(chunk, yaml.roots)
+    if not owners:
+        return FrameEdits()
+    scalars = [_written(chunk, node) for root in yaml.roots for node in _scalars(root, 0)]
+    reused = _reused(chunk)
+
+    def is_frame(place: Span) -> bool:
+        """Whether no scalar goes on over the place, and its text is used where it stands."""
+        return not any(span.start < place.end and place.start < span.end for span in scalars) and not any(
+            span.start <= place.start < span.end for span in reused
+        )
+
+    known = {edit.span: edit for edit in _key_edits(chunk, yaml.roots) if is_frame(edit.span)}
+    gaps = _gaps(chunk, owners)
+    silent = [gap for gap in gaps if is_silent(chunk, gap, _column(chunk, owners[0].entries))]
+    for gap in silent:
+        last = is_last and gap.end == len(chunk.text)
+        known.update({edit.span: edit for edit in gap_edits(chunk, gap, is_last=last) if is_frame(edit.span)})
+    together = _indentation(chunk, owners) if len(silent) == len(gaps) and not reused else ()
+    spans = [edit.span for edit in together]
+    single = (edit for edit in known.values() if not any(_overlap(edit.span, span) for span in spans))
+    return FrameEdits(tuple(sorted(single, key=lambda edit: edit.span)), together)
+
+
+def _overlap(first: Span, second: Span) -> bool:
+    return first.start < second.end and second.start < first.end
+
+
+class _Owner(NamedTuple):
+    """A mapping of the frame, with the entries of every reading in the order of their places."""
+
+    start: int
+    entries: tuple[Entry, ...]
+
+
+def _owners(chunk: Chunk, roots: tuple[Node, ...]) -> tuple[_Owner, ...]:
+    """The parts of the chunk, or the mapping that it is; none where it may be anything else."""
+    if all(isinstance(root, Sequence) for root in roots):
+        items = chunk_items(chunk)
+        if items.others or not all(_is_part(part.entries) for part in items.parts):
+            return ()
+        return tuple(_Owner(part.span.start, part.entries) for part in items.parts)
+    if all(isinstance(root, Mapping) for root in roots):
+        entries = {
+            entry.key.span: entry for root in roots if isinstance(root, Mapping) for entry in root.entries
+        }
+        return (_Owner(0, tuple(entries[span] for span in sorted(entries))),) if entries else ()
+    return ()
+
+
+def _is_part(entries: tuple[Entry, ...]) -> bool:
+    keys = {entry.key.text for entry in entries if isinstance(entry.key, Scalar) and not entry.key.dynamic}
+    return len(keys & {"name", "content", "sections", "role"}) > 1 and keys <= set(PART_KEYS)
+
+
+def _scalars(node: Node, depth: int) -> Iterator[Scalar]:
+    if depth > _DEEPEST:
+        return
+    if isinstance(node, Scalar):
+        yield node
+        return
+    inside = node.items if isinstance(node, Sequence) else ()
+    if isinstance(node, Mapping):
+        inside = tuple(part for entry in node.entries for part in (entry.key, entry.value))
+    for each in inside:
+        yield from _scalars(each, depth + 1)
+
+
+_DEEPEST: Final = 50
+
+
+def _written(chunk: Chunk, scalar: Scalar) -> Span:
+    """The stretch that holds the scalar's text: behind its header, where it has one."""
+    start = scalar.span.start
+    if scalar.style in {"|", ">"}:
+        start = min(line_end(chunk.text, start), scalar.span.end)
+    return Span(start, scalar.span.end)
+
+
+def _reused(chunk: Chunk) -> list[Span]:
+    return [
+        Span(chunk.tags[pair.opening].span.start, chunk.tags[pair.closing].span.end)
+        for pair in chunk_blocks(chunk).pairs
+        if pair.keyword in _REUSED
+    ]
+
+
+# -- keys ---------------------------------------------------------------------
+
+
+def _key_edits(chunk: Chunk, roots: tuple[Node, ...]) -> Iterator[Edit]:
+    """One space between key and value, and none behind a value that ends its line."""
+    for root in roots:
+        for entry in _entries(chunk, root, 0):
+            key, value = entry.key.span, entry.value.span
+            match = _TO_VALUE.fullmatch(chunk.text, key.end, value.start)
+            if match and not value.is_empty() and match.group() != ": ":
+                yield Edit(Span(key.end, value.start), ": ")
+            yield from _trailing(chunk, entry)
+
+
+def _entries(chunk: Chunk, node: Node, depth: int) -> Iterator[Entry]:
+    """The entries of every mapping in block style."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(node, Sequence) and not _is_flow(chunk, node):
+        for item in node.items:
+            yield from _entries(chunk, item, depth + 1)
+    elif isinstance(node, Mapping) and not _is_flow(chunk, node):
+        for entry in node.entries:
+            yield entry
+            yield from _entries(chunk, entry.value, depth + 1)
+
+
+def _is_flow(chunk: Chunk, node: Node) -> bool:
+    return chunk.text[node.span.start : node.span.start + 1] in {"{", "["}
+
+
+def _trailing(chunk: Chunk, entry: Entry) -> Iterator[Edit]:
+    """White space at the end of a key's line, where that line holds no tag and no scalar goes on."""
+    start = entry.key.span.start
+    end = line_end(chunk.text, start)
+    line = chunk.text[start:end]
+    behind = len(line.rstrip(" \t"))
+    if behind == len(line) or "{" in line or "}" in line:
+        return
+    value = entry.value
+    if isinstance(value, Scalar) and value.span.start < end < value.span.end:
+        header = chunk.text[value.span.start : start + behind]
+        if value.style not in {"|", ">"} or not _BLOCK_HEADER.fullmatch(header):
+            return
+        # An empty line of the span is the header's own: the scalar's text begins on the next one.
+    yield Edit(Span(start + behind, end), "")
+
+
+# -- lines between keys -----------------------------------------------------------
+
+
+def _gaps(chunk: Chunk, owners: tuple[_Owner, ...]) -> list[Span]:
+    """The lines from the end of a value to the next key, before the first one, and behind the last one."""
+    places = sorted(
+        (_frame_start(chunk, entry.key.span.start), _value_end(chunk, entry))
+        for owner in owners
+        for entry in owner.entries
+    )
+    gaps = []
+    behind = 0
+    for start, end in places:
+        if start > behind:
+            gaps.append(Span(behind, start))
+        behind = max(behind, end)
+    if behind < len(chunk.text):
+        gaps.append(Span(behind, len(chunk.text)))
+    return gaps
+
+
+def _value_end(chunk: Chunk, entry: Entry) -> int:
+    """The start of the line behind an entry.
+
+    Lines under a block scalar that are indented as its text belong to it, whatever Jinja makes of them.
+    """
+    key, value = entry.key.span, entry.value
+    end = position = _next_line(chunk.text, max(key.end, value.span.end))
+    if not isinstance(value, Scalar) or value.style not in {"|", ">"}:
+        return end
+    column = key.start - _frame_start(chunk, key.start)
+    while position < len(chunk.text):
+        line = chunk.text[position : line_end(chunk.text, position)]
+        indented = len(line) - len(line.lstrip(" "))
+        if line.strip() and indented <= column:
+            break
+        over = [tag.span.end for tag in chunk.tags if position <= tag.span.start < position + len(line)]
+        position = _next_line(chunk.text, max([position, *over]))
+        if line.strip():
+            end = position
+    return end
+
+
+def _next_line(text: str, offset: int) -> int:
+    end = line_end(text, offset)
+    return end + (2 if text[end : end + 2] == "\r\n" else 1) if end < len(text) else end
+
+
+def _frame_start(chunk: Chunk, offset: int) -> int:
+    """The start of the line that a key stands on."""
+    return max(chunk.text.rfind("\n", 0, offset), chunk.text.rfind("\r", 0, offset)) + 1
+
+
+def _column(chunk: Chunk, entries: tuple[Entry, ...]) -> int:
+    """The least column of the keys: a blank line that is no longer is never part of a scalar."""
+    columns = [entry.key.span.start - _frame_start(chunk, entry.key.span.start) for entry in entries]
+    return min(columns, default=0)
+
+
+def _indentation(chunk: Chunk, owners: tuple[_Owner, ...]) -> tuple[Edit, ...]:
+    """Every key of every part to the second column; nothing where one shares its line with something."""
+    edits: list[Edit] = []
+    for owner in owners:
+        if not chunk.text.startswith("-"):
+            return ()
+        for entry in owner.entries:
+            start = _frame_start(chunk, entry.key.span.start)
+            before = chunk.text[start : entry.key.span.start]
+            if match := _DASH.fullmatch(before):
+                if len(match.group(1)) != 1:
+                    edits.append(Edit(Span(start + 1, entry.key.span.start), " "))
+            elif before.strip(" "):
+                return ()
+            elif len(before) != _KEY_COLUMN:
+                edits.append(Edit(Span(start, entry.key.span.start), " " * _KEY_COLUMN))
+    return tuple(edits)
