@@ -1,0 +1,143 @@
+"""What operators, filters, tests and methods want of the values that they are given."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from promptls.meaning.paths import DEFAULTS, ONE_ELEMENT, SAME_LIST
+from promptls.meaning.shape import UNKNOWN, Arguments, Shape
+from promptls.syntax.jinja.nodes import (
+    Call,
+    Collection,
+    Constant,
+    Expression,
+    Filter,
+    Keyword,
+    Operation,
+)
+
+SCALAR: Final = Shape("scalar")
+TEXT: Final = Shape("text")
+NUMBER: Final = Shape("number")
+BOOLEAN: Final = Shape("boolean")
+LIST: Final = Shape("list")
+MAPPING: Final = Shape("mapping")
+ANY: Final = Shape("any")
+
+
+_TAKES_LIST: Final = frozenset({"join", "map", "batch", "slice", "sum", "groupby"})
+_NAMES_KEY: Final = frozenset({"selectattr", "rejectattr", "groupby"})
+"""Filters whose first argument names a key of each element."""
+_TAKES_TEXT: Final = frozenset(
+    {"capitalize", "center", "indent", "lower", "replace", "striptags", "title", "trim", "truncate",
+     "upper", "urlize", "wordcount", "wordwrap", "e", "escape", "forceescape", "safe", "string",
+     "int", "float"}
+)  # fmt: skip
+"""Filters that take text, and make text of whatever else they are given."""
+_MAPPING_METHODS: Final = frozenset({"items", "keys", "values", "get"})
+_LIST_METHODS: Final = frozenset({"append", "extend", "insert", "sort", "reverse"})
+_TEXT_METHODS: Final = frozenset(
+    {"capitalize", "endswith", "format", "isdigit", "join", "lower", "lstrip", "partition", "removeprefix",
+     "removesuffix", "replace", "rstrip", "split", "splitlines", "startswith", "strip", "title", "upper",
+     "zfill"}
+)  # fmt: skip
+_EITHER_METHODS: Final = frozenset({"copy", "count", "index", "pop"})
+TYPE_TESTS: Final = frozenset(
+    {"string", "number", "integer", "float", "boolean", "mapping", "sequence", "iterable", "callable"}
+)
+_ORDER: Final = frozenset({"<", "<=", ">", ">="})
+_ARITHMETIC: Final = frozenset({"-", "/", "//", "**"})
+TEST_SHAPES: Final = {
+    "true": BOOLEAN, "false": BOOLEAN, "odd": NUMBER, "even": NUMBER, "divisibleby": NUMBER,
+}  # fmt: skip
+_BY_FILTER: Final = {
+    "abs": NUMBER, "round": NUMBER, "filesizeformat": NUMBER, "dictsort": MAPPING, "items": MAPPING,
+}  # fmt: skip
+METHOD_SHAPES: Final = {
+    **dict.fromkeys(_MAPPING_METHODS, MAPPING),
+    **dict.fromkeys(_LIST_METHODS, LIST),
+    **dict.fromkeys(_TEXT_METHODS, TEXT),
+    **dict.fromkeys(_EITHER_METHODS, UNKNOWN),
+}
+
+
+def operand_shapes(node: Operation) -> list[Shape]:
+    """What an operator other than `and`, `or` and `not` wants of each operand."""
+    if len(node.operators) == 1 and len(node.operands) > 1:
+        left, right = node.operands
+        operator = node.operators[0]
+        return [_beside(operator, right, left), _beside(operator, left, right, is_right=True)]
+    is_sign = len(node.operands) == 1
+    return [NUMBER if is_sign else UNKNOWN for _ in node.operands]
+
+
+def _beside(operator: str, other: Expression, own: Expression, *, is_right: bool = False) -> Shape:
+    """What an operand must be whose neighbour is `other`."""
+    known = _constant_shape(other)
+    if operator == "~":
+        return SCALAR
+    if operator in {"==", "!="}:
+        return known or UNKNOWN
+    if operator in {"in", "not in"}:
+        is_texts = (
+            isinstance(other, Collection)
+            and bool(other.items)
+            and all(isinstance(item, Constant) and isinstance(item.value, str) for item in other.items)
+        )
+        return TEXT if is_texts and not is_right else UNKNOWN
+    if operator in _ARITHMETIC or (operator in _ORDER and known is not None):
+        return known if known is not None and operator in _ORDER else NUMBER
+    if operator == "%" and isinstance(own, Constant):
+        return UNKNOWN
+    if operator == "%":
+        return NUMBER if known is NUMBER and not is_right else UNKNOWN
+    if operator == "+":
+        return known or (LIST if isinstance(other, Collection) and other.kind == "list" else UNKNOWN)
+    return UNKNOWN
+
+
+def _constant_shape(node: Expression) -> Shape | None:
+    if isinstance(node, Constant):
+        if isinstance(node.value, bool):
+            return BOOLEAN
+        if isinstance(node.value, (int, float)):
+            return NUMBER
+        if isinstance(node.value, str):
+            return TEXT
+    return None
+
+
+def filter_shape(node: Filter) -> Shape | None:
+    """What a filter says of the value that it is given; None where it says nothing."""
+    name = node.name
+    if name in DEFAULTS:
+        first = node.arguments[0] if node.arguments else None
+        if isinstance(first, Collection):
+            return MAPPING if first.kind == "dict" else LIST
+        known = _constant_shape(first) if first is not None else None
+        return known if known in (NUMBER, BOOLEAN) else UNKNOWN
+    if name in SAME_LIST | _TAKES_LIST or (name in ONE_ELEMENT and named_key(node)):
+        return LIST
+    if name in _TAKES_TEXT:
+        return SCALAR
+    return _BY_FILTER.get(name, UNKNOWN)
+
+
+def named_key(node: Filter) -> str:
+    """The key of each element that a filter goes by, in its first argument or in `attribute=`."""
+    for index, argument in enumerate(node.arguments):
+        value = argument.value if isinstance(argument, Keyword) else argument
+        names = argument.name == "attribute" if isinstance(argument, Keyword) else index == 0
+        if not isinstance(value, Constant) or not isinstance(value.value, str):
+            continue
+        if names and (node.name in _NAMES_KEY or isinstance(argument, Keyword)):
+            return value.value
+    return ""
+
+
+def arguments_of(node: Call) -> Arguments:
+    """How many arguments a call passes, and under which names."""
+    unpacks = any(isinstance(each, Keyword) and each.name in {"*", "**"} for each in node.arguments)
+    count = sum(not isinstance(each, Keyword) for each in node.arguments)
+    keywords = {each.name for each in node.arguments if isinstance(each, Keyword)} - {"*", "**"}
+    return Arguments(count, None if unpacks else count, tuple(sorted(keywords)))

@@ -1,0 +1,373 @@
+"""How the tags of a chunk use values: which are printed, iterated over, called, asked for a key.
+
+Each use names its value by a path from a variable: `m.author` in `{% for m in history %}` is a
+use of `m` with the step `author`, and `m` stands for `history` with the step `ELEMENT`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple, TypeAlias
+
+from promptls.meaning.demands import (
+    ANY,
+    LIST,
+    MAPPING,
+    METHOD_SHAPES,
+    NUMBER,
+    SCALAR,
+    TEST_SHAPES,
+    TEXT,
+    TYPE_TESTS,
+    arguments_of,
+    filter_shape,
+    named_key,
+    operand_shapes,
+)
+from promptls.meaning.paths import (
+    DEFAULTS,
+    Each,
+    Path,
+    Step,
+    asked_for,
+    path_of,
+    refused_by,
+    under_question,
+    with_optional_end,
+)
+from promptls.meaning.shape import UNKNOWN, Shape
+from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Collection,
+    Conditional,
+    Expression,
+    Filter,
+    Item,
+    Keyword,
+    Name,
+    Operation,
+    Statement,
+    Test,
+    children,
+)
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.text.span import Span
+
+
+class Use(NamedTuple):
+    """One use of a value: the shape that it must have there, and the place of what is used."""
+
+    path: Path
+    shape: Shape
+    span: Span
+
+
+class Bind(NamedTuple):
+    """A name that stands for another value from here on, or for something new where `path` is empty."""
+
+    name: str
+    path: Path
+
+
+class Open(NamedTuple):
+    """A block begins: what it binds inside, and the values that its `if` asks for, or its `else`."""
+
+    keyword: str
+    bound: tuple[Bind, ...] = ()
+    asked: tuple[Path, ...] = ()
+    asked_else: tuple[Path, ...] = ()
+
+
+class Middle(NamedTuple):
+    """An `elif` or `else`, with the values that its condition asks for."""
+
+    keyword: str
+    asked: tuple[Path, ...] = ()
+    asked_else: tuple[Path, ...] = ()
+
+
+class Close(NamedTuple):
+    """A block ends."""
+
+    keyword: str
+
+
+Event: TypeAlias = Use | Bind | Open | Middle | Close
+
+
+class TagUses(NamedTuple):
+    """The events of one tag, which begins at `start`."""
+
+    start: int
+    events: tuple[Event, ...]
+
+
+_IMPLIED: Final = {"macro": ("caller", "varargs", "kwargs"), "block": ("super",)}
+"""The names that Jinja itself binds in a block."""
+
+
+@kept
+def chunk_uses(chunk: Chunk) -> tuple[TagUses, ...]:
+    """What the chunk's tags use and bind, tag by tag; spans count from the chunk's start."""
+    return tuple(
+        TagUses(tag.span.start, tuple(_Reader(tag.span.start).statement(tag_tree(tag).statement)))
+        for tag in chunk.tags
+        if tag.kind in {"output", "statement"}
+    )
+
+
+class _Reader:
+    """Collects the uses in one tag."""
+
+    def __init__(self, start: int) -> None:
+        self._start: Final = start
+        self._events: list[Event] = []
+        self._asked: list[Path] = []
+
+    # -- tags -----------------------------------------------------------------------
+
+    def statement(self, statement: Statement) -> list[Event]:
+        """The events of a tag."""
+        keyword = statement.keyword
+        if keyword.startswith("end"):
+            self._events.append(Close(keyword[3:]))
+        elif keyword in {"if", "elif"}:
+            self._condition(statement)
+        elif keyword == "else":
+            self._events.append(Middle(keyword))
+        elif keyword == "for":
+            self._loop(statement)
+        elif keyword in {"set", "with"}:
+            self._assignment(statement)
+        elif keyword == "output":
+            for expression in statement.expressions:
+                self._use(expression, SCALAR)
+        else:
+            self._other(statement)
+        return self._events
+
+    def _condition(self, statement: Statement) -> None:
+        for test in statement.expressions:
+            self._truth(test)
+        asked = tuple(path for test in statement.expressions for path in asked_for(test))
+        refused = tuple(path for test in statement.expressions for path in refused_by(test))
+        if statement.keyword == "if":
+            self._events.append(Open("if", asked=asked, asked_else=refused))
+        else:
+            self._events.append(Middle("elif", asked, refused))
+
+    def _loop(self, statement: Statement) -> None:
+        target = statement.targets[0] if statement.targets else None
+        bound = [Bind("loop", ())]
+        for over in statement.expressions:
+            bound += self._bound_in_loop(over, target)
+        self._events.append(Open("for", tuple(bound)))
+        if statement.loop_test is not None:
+            self._truth(statement.loop_test)
+
+    def _bound_in_loop(self, over: Expression, target: Expression | None) -> Iterator[Bind]:
+        mapping, has_keys, has_values = _gone_through(over)
+        path = self._use(mapping or over, MAPPING if mapping is not None else LIST)
+        way: Path = ()
+        if path and has_values:
+            way = (*path, Step(Each.VALUE if mapping is not None else Each.ELEMENT))
+            self._emit(way, UNKNOWN, over)
+        if isinstance(target, Name):
+            yield Bind(target.name, () if has_keys else way)
+            return
+        items = target.items if isinstance(target, Collection) else ()
+        if way and not has_keys:
+            self._emit(way, LIST, over)
+        for index, item in enumerate(items):
+            if isinstance(item, Name):
+                yield Bind(item.name, way if has_keys and index == 1 else ())
+
+    def _assignment(self, statement: Statement) -> None:
+        paths = [self._use(each, UNKNOWN) for each in statement.expressions]
+        targets = statement.targets
+        if len(paths) != len(targets) or (statement.keyword == "set" and statement.opens_block):
+            paths = [()] * len(targets)
+        bound: list[Bind] = []
+        for target, path in zip(targets, paths, strict=True):
+            if isinstance(target, Name):
+                bound.append(Bind(target.name, path))
+            else:
+                bound += [Bind(name, ()) for name in _names_in(target)]
+        if statement.keyword == "with":
+            self._events.append(Open("with", tuple(bound)))
+            return
+        self._events += bound
+        if statement.opens_block:
+            self._events.append(Open("set"))
+
+    def _other(self, statement: Statement) -> None:
+        """A tag of any other kind: what it reads, and what it binds for others or inside."""
+        for expression in statement.expressions:
+            self._use(expression, UNKNOWN)
+        if statement.name and statement.keyword in {"macro", "import"}:
+            self._events.append(Bind(statement.name, ()))
+        self._events += [Bind(imported.alias, ()) for imported in statement.imported]
+        if statement.opens_block:
+            names = [*(item.name for item in statement.parameters), *_IMPLIED.get(statement.keyword, ())]
+            self._events.append(Open(statement.keyword, tuple(Bind(name, ()) for name in names)))
+
+    # -- expressions ----------------------------------------------------------------
+
+    def _emit(self, path: Path, shape: Shape, node: Expression) -> None:
+        if path[-1].key is Each.INDEX:
+            path, shape = path[:-1], UNKNOWN  # a text has elements with numbers too
+        for asked in self._asked:
+            path = under_question(path, asked)
+        self._events.append(Use(path, shape, node.span.shifted(self._start)))
+
+    def _use(self, node: Expression, shape: Shape) -> Path:
+        """Note that what `node` gives is used as `shape`; the path to it."""
+        path = path_of(node)
+        if path:
+            self._emit(path, shape, node)
+            self._on_the_way(node)
+        else:
+            self._inside(node, shape)
+        return path
+
+    def _truth(self, node: Expression) -> None:
+        """Note that a value is only asked whether it is true."""
+        if isinstance(node, Operation) and node.operators[0] in {"and", "or", "not"}:
+            self._logic(node, None)
+        elif path := path_of(node):
+            self._emit(with_optional_end(path), UNKNOWN, node)
+            self._on_the_way(node)
+        else:
+            self._inside(node, UNKNOWN)
+
+    def _logic(self, node: Operation, shape: Shape | None) -> None:
+        """The operands of `and`, `or` and `not`; behind `and` the ones before it hold, behind `or` not."""
+        asked = len(self._asked)
+        last = len(node.operands) - 1
+        for index, operand in enumerate(node.operands):
+            if shape is None or index < last:
+                self._truth(operand)
+            else:
+                self._use(operand, shape)
+            self._asked += asked_for(operand) if node.operators[0] == "and" else refused_by(operand)
+        del self._asked[asked:]
+
+    def _on_the_way(self, node: Expression) -> None:
+        """The uses inside an expression that is a path: by its filters, and of its arguments."""
+        match node:
+            case Attribute(target=target):
+                self._on_the_way(target)
+            case Item(target=target, key=key):
+                self._on_the_way(target)
+                self._inside(key, UNKNOWN)
+            case Filter(target=target) if target is not None:
+                self._filter(node, path_of(target))
+                self._on_the_way(target)
+            case Call(function=Attribute(target=target), arguments=arguments):
+                self._on_the_way(target)
+                for argument in arguments:
+                    self._use(argument, UNKNOWN)
+            case Operation(operands=operands):
+                self._on_the_way(operands[0])
+                for operand in operands[1:]:
+                    self._use(operand, UNKNOWN)
+
+    def _inside(self, node: Expression, shape: Shape) -> None:
+        """The uses inside an expression that is no path itself."""
+        match node:
+            case Operation(operators=("and" | "or" | "not" as word, *_)):
+                self._logic(node, None if word == "not" else shape)
+            case Operation():
+                for operand, needed in zip(node.operands, operand_shapes(node), strict=True):
+                    self._use(operand, needed)
+            case Conditional():
+                self._conditional(node, shape)
+            case Test():
+                self._test(node)
+            case Filter(target=target):
+                path = path_of(target) if target is not None else ()
+                self._filter(node, path)
+                if target is not None:
+                    self._on_the_way(target) if path else self._inside(target, UNKNOWN)
+            case Call():
+                self._call(node)
+            case _:
+                for child in children(node):
+                    self._use(child, UNKNOWN)
+
+    def _conditional(self, node: Conditional, shape: Shape) -> None:
+        self._truth(node.test)
+        asked = len(self._asked)
+        self._asked += asked_for(node.test)
+        self._use(node.then, shape)
+        del self._asked[asked:]
+        if node.otherwise is not None:
+            self._asked += refused_by(node.test)
+            self._use(node.otherwise, shape)
+            del self._asked[asked:]
+
+    def _test(self, node: Test) -> None:
+        path = path_of(node.target)
+        if not path:
+            self._inside(node.target, UNKNOWN)
+        elif node.name in {"defined", "undefined", "none"}:
+            self._emit(with_optional_end(path), UNKNOWN, node.target)
+            self._on_the_way(node.target)
+        else:
+            shape = ANY if node.name in TYPE_TESTS else TEST_SHAPES.get(node.name, UNKNOWN)
+            self._emit(path, shape, node.target)
+            self._on_the_way(node.target)
+        for argument in node.arguments:
+            self._use(argument, UNKNOWN)
+
+    def _filter(self, node: Filter, path: Path) -> None:
+        """What a filter says of the value at `path` that it is given, and what its arguments use."""
+        target = node.target
+        if path and target is not None and (shape := filter_shape(node)) is not None:
+            self._emit(with_optional_end(path) if node.name in DEFAULTS else path, shape, target)
+            if key := named_key(node):
+                self._emit((*path, Step(Each.ELEMENT), *map(Step, key.split("."))), UNKNOWN, target)
+        for argument in node.arguments:
+            self._use(argument, UNKNOWN)
+
+    def _call(self, node: Call) -> None:
+        match node.function:
+            case Name(name="range"):
+                self._arguments(node, NUMBER)
+            case Name(name="escape_special_characters"):
+                self._arguments(node, TEXT)
+            case Attribute(target=target, name=name) if name in METHOD_SHAPES:
+                self._use(target, METHOD_SHAPES[name])
+                self._arguments(node, UNKNOWN)
+            case function:
+                self._use(function, Shape("callable", arguments=arguments_of(node)))
+                self._arguments(node, UNKNOWN)
+
+    def _arguments(self, node: Call, shape: Shape) -> None:
+        for argument in node.arguments:
+            self._use(argument.value if isinstance(argument, Keyword) else argument, shape)
+
+
+def _gone_through(over: Expression) -> tuple[Expression | None, bool, bool]:
+    """The mapping that a loop goes through by a method, and whether it gives keys and values."""
+    match over:
+        case Call(function=Attribute(target=mapping, name="items"), arguments=()):
+            return mapping, True, True
+        case Call(function=Attribute(target=mapping, name="values"), arguments=()):
+            return mapping, False, True
+        case Call(function=Attribute(target=mapping, name="keys"), arguments=()):
+            return mapping, True, False
+        case Filter(name="items" | "dictsort", target=target) if target is not None:
+            return target, True, True
+        case _:
+            return None, False, True
+
+
+def _names_in(target: Expression) -> Iterator[str]:
+    if isinstance(target, Name):
+        yield target.name
+    elif isinstance(target, Collection):
+        for item in target.items:
+            yield from _names_in(item)
