@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import tempfile
@@ -8,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 import pytest_lsp
 from lsp_editor import Editor
 from lsprotocol import types
+from plain_client import Wire
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities, make_test_lsp_client
 from vscode_capabilities import VSCODE
 
@@ -107,3 +110,15 @@ def _editor(client: LanguageClient) -> Iterator[Editor]:
     editor.set_settings({})
     popped_up, client.messages[:] = [message.message for message in client.messages], []
     assert popped_up == []
+
+
+@pytest_asyncio.fixture
+async def wire(tmp_path: Path) -> AsyncIterator[Wire]:
+    """A server of the test's own, spoken to in plain JSON."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "promptls", stdin=-1, stdout=-1, stderr=-1, cwd=tmp_path
+    )
+    yield Wire(process)
+    if process.returncode is None:
+        process.kill()
+        await process.wait()

@@ -1,72 +1,11 @@
 from __future__ import annotations
 
-import asyncio
 import json
-import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
-
-PATIENCE = 20.0
-
-
-class Wire:
-    """A server at the other end of two pipes, spoken to in plain JSON."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.process = process
-
-    def send(self, **message: Any) -> None:
-        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        self.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-
-    def write(self, data: bytes) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(data)
-
-    async def receive(self) -> Any:
-        assert self.process.stdout is not None
-        header = await asyncio.wait_for(self.process.stdout.readuntil(b"\r\n\r\n"), PATIENCE)
-        length = int(header.lower().split(b"content-length:")[1].split(b"\r\n")[0])
-        return json.loads(await self.process.stdout.readexactly(length))
-
-    async def answer(self, number: int) -> Any:
-        while (message := await self.receive()).get("id") != number or "method" in message:
-            pass
-        return message
-
-    async def begin(self, root: Path, **params: Any) -> Any:
-        self.send(
-            id=1,
-            method="initialize",
-            params={"processId": None, "rootUri": root.as_uri(), "capabilities": {}, **params},
-        )
-        answer = await self.answer(1)
-        self.send(method="initialized", params={})
-        return answer
-
-    async def end(self) -> int:
-        assert self.process.stdin is not None
-        return await asyncio.wait_for(self.process.wait(), PATIENCE)
-
-
-@pytest_asyncio.fixture
-async def wire(tmp_path: Path) -> AsyncIterator[Wire]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "promptls", stdin=-1, stdout=-1, stderr=-1, cwd=tmp_path
-    )
-    yield Wire(process)
-    if process.returncode is None:
-        process.kill()
-        await process.wait()
-
-
-def opened(root: Path, text: str) -> dict[str, Any]:
-    uri = (root / "a.yml.j2").as_uri()
-    return {"textDocument": {"uri": uri, "languageId": "promptls", "version": 1, "text": text}}
+from plain_client import Wire, opened
 
 
 async def test_the_server_leaves_with_0_after_shutdown_and_exit(wire: Wire, tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from lsprotocol import types
 from pygls.exceptions import FeatureRequestError
@@ -25,13 +26,22 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+class Input(Protocol):
+    """Where the client's messages come from."""
+
+    def has_more(self) -> bool:
+        """Whether further messages wait to be read; False where that cannot be known."""
+
+
 class PromptServer(LanguageServer):
     """pygls's server with one session."""
 
     protocol: PromptProtocol
 
     def __init__(self) -> None:
-        self.input: StandardInput | None = None
+        self.input: Input | None = None
+        self.leave: Callable[[int], object] = self._leave_process
+        """Ends what `exit` ends, with the code that the protocol names."""
         super().__init__(
             "promptls",
             __version__,
@@ -46,6 +56,16 @@ class PromptServer(LanguageServer):
         from promptls.protocol.session import Session
 
         return Session(self)
+
+    async def end(self) -> None:
+        """End the session, if there is one, with all its work and processes."""
+        if "session" in self.__dict__:
+            await self.session.close()
+
+    def _leave_process(self, code: int) -> NoReturn:
+        if isinstance(self.protocol.writer, StandardOutput):
+            self.protocol.writer.close()
+        sys.exit(code)
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
         """Log what pygls would show to the user in a popup; the errors of requests are answers already."""
@@ -70,12 +90,17 @@ def create_server() -> PromptServer:
 
 def run_stdio() -> None:
     """Serve on the standard streams until the client leaves; exits with the code that the protocol names."""
+    set_up_logging()
+    asyncio.run(_serve_stdio())
+
+
+def set_up_logging() -> None:
+    """Log to the standard errors what goes wrong, and nothing of what the messages hold."""
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
     logging.getLogger("pygls").setLevel(logging.WARNING)
     logging.getLogger("pygls.protocol.json_rpc").addFilter(ExpectedAnswers())
-    asyncio.run(_serve_stdio())
 
 
 async def _serve_stdio() -> None:
@@ -86,5 +111,4 @@ async def _serve_stdio() -> None:
     source.start()
     await source.ended.wait()
     log.warning("the client has closed the stream without saying that it leaves")
-    if "session" in server.__dict__:
-        await server.session.close()
+    await server.end()

@@ -14,16 +14,18 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException, JsonRpcInternalError
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidRequest
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
+from promptls.protocol.message_errors import cancelled_ids, error_of, malformed, refusal
 from promptls.protocol.method_table import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from cattrs import Converter
-    from pygls.lsp.server import LanguageServer
+
+    from promptls.protocol.server import PromptServer
 
 log = logging.getLogger(__name__)
 
@@ -34,24 +36,39 @@ _NEVER_HELD: Final = frozenset({types.INITIALIZE, types.INITIALIZED, types.EXIT}
 class PromptProtocol(LanguageServerProtocol):
     """The protocol with handlers for plain JSON, and with messages held until the settings are known."""
 
-    def __init__(self, server: LanguageServer, converter: Converter) -> None:
+    _server: PromptServer
+
+    def __init__(self, server: PromptServer, converter: Converter) -> None:
         super().__init__(server, converter)
         self.json_handlers: Final[dict[str, JsonHandler]] = {}
         self.initialize_params = types.InitializeParams(types.ClientCapabilities())
         """What the client said of itself."""
         self._held: list[dict[str, Any]] | None = None
+        self._is_initialized = False
 
     # -- in ---------------------------------------------------------------------
 
     def receive(self, bodies: list[bytes]) -> None:
         """Handle messages that have arrived together, in order."""
+        messages = []
         for body in bodies:
             try:
                 message = json.loads(body)
-            except ValueError:
-                log.exception("a message of the client is not JSON")
-                continue
-            if isinstance(message, dict):
+            except (ValueError, RecursionError):
+                message = None
+            if (error := malformed(message)) is None:
+                messages.append(message)
+            else:
+                log.error("a message of the client is refused: %s", error["message"])
+                number = message.get("id") if isinstance(message, dict) else None
+                self._send_error(number if isinstance(number, int | str) else None, error)
+        # A request whose cancelling has arrived with it is not worked on.
+        cancelled = cancelled_ids(messages) if len(messages) > 1 else frozenset()
+        for message in messages:
+            if cancelled and "method" in message and message.get("id") in cancelled:
+                error = error_of(types.LSPErrorCodes.RequestCancelled, "the request was cancelled")
+                self._send_error(message["id"], error)
+            else:
                 self._handle(message)
 
     def hold(self) -> None:
@@ -67,6 +84,8 @@ class PromptProtocol(LanguageServerProtocol):
 
     def _handle(self, message: dict[str, Any]) -> None:
         method = message.get("method")
+        if method is not None and self._is_refused(method, message):
+            return
         if self._held is not None and method is not None and method not in _NEVER_HELD:
             self._held.append(message)
             return
@@ -82,19 +101,57 @@ class PromptProtocol(LanguageServerProtocol):
                 handler(message.get("params") or {})
         except Exception as error:
             log.exception("%s could not be handled", method or "an answer")
-            known = error if isinstance(error, JsonRpcException) else JsonRpcInternalError(str(error))
             if "id" not in message:
                 return
+            known = self._reason(error, message)
             if method is not None:
                 self._send_response(message["id"], error=known.to_response_error())
             else:
                 self._handle_response(message["id"], error=known.to_response_error())
+
+    def _is_refused(self, method: str, message: dict[str, Any]) -> bool:
+        """Whether the message comes too early or too late, which a request is told."""
+        if self.trace is not types.TraceValue.Off:
+            self._log_trace(message)
+        if self._is_initialized and not self._shutdown:
+            return False
+        error = refusal(method, is_initialized=self._is_initialized, is_shut_down=self._shutdown)
+        if error is not None and "id" in message:
+            self._send_error(message["id"], error)
+        return error is not None
+
+    def _reason(self, error: Exception, message: dict[str, Any]) -> JsonRpcException:
+        """What the client is told of a failure: that its parameters are wrong, where they are."""
+        if isinstance(error, JsonRpcException):
+            return error
+        try:
+            self.structure_message(message)
+        except JsonRpcException as wrong:
+            return wrong
+        return JsonRpcInternalError(str(error))
+
+    def _handle_cancel_notification(self, msg_id: str | int) -> None:
+        """Cancel a request that is still worked on; one that is answered already is no mistake."""
+        future = self._request_futures.get(msg_id)
+        if future is not None:
+            future.cancel()
 
     # -- out --------------------------------------------------------------------
 
     def notify_json(self, method: str, params: dict[str, Any]) -> None:
         """Send a notification whose parameters are plain JSON."""
         self._send_data({"jsonrpc": self.VERSION, "method": method, "params": params})
+
+    def _send_error(self, number: str | int | None, error: dict[str, Any]) -> None:
+        self._send_data({"jsonrpc": self.VERSION, "id": number, "error": error})
+
+    def _log_trace(self, message: dict[str, Any]) -> None:
+        """Say that a message was received, to a client that follows the server's trace."""
+        number = f" ({message['id']})" if "id" in message else ""
+        params: dict[str, Any] = {"message": f"received {message['method']}{number}"}
+        if self.trace is types.TraceValue.Verbose:
+            params["verbose"] = json.dumps(message.get("params"))
+        self.notify_json(types.LOG_TRACE, params)
 
     def _send_response(
         self, msg_id: str | int, result: Any = None, error: types.ResponseError | None = None
@@ -110,7 +167,11 @@ class PromptProtocol(LanguageServerProtocol):
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
         """The answer of pygls, without what this client has no use for."""
+        if self._is_initialized:
+            raise JsonRpcInvalidRequest("the server is initialized already")
+        self._is_initialized = True
         self.initialize_params = params
+        self.trace = params.trace or types.TraceValue.Off
         result = yield from super().lsp_initialize(params)
         capabilities = result.capabilities
         text_document = params.capabilities.text_document
@@ -120,3 +181,8 @@ class PromptProtocol(LanguageServerProtocol):
             list(COMMANDS), work_done_progress=True
         )
         return result
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *_params: Any) -> Any:
+        """Leave: with 0 where `shutdown` came before, else with 1."""
+        self._server.leave(0 if self._shutdown else 1)
