@@ -76,7 +76,10 @@ def assert_same_as_fresh(edited: Source) -> None:
     assert [chunk.text for chunk in edited.chunks] == [chunk.text for chunk in fresh.chunks]
     assert [chunk.tags for chunk in edited.chunks] == [chunk.tags for chunk in fresh.chunks]
     assert [chunk.reach for chunk in edited.chunks] == [chunk.reach for chunk in fresh.chunks]
-    assert (edited.starts, edited.first_lines) == (fresh.starts, fresh.first_lines)
+    assert edited.starts == fresh.starts
+    assert [edited.line_span(line) for line in range(edited.root.line_ends + 2)] == [
+        fresh.line_span(line) for line in range(fresh.root.line_ends + 2)
+    ]
 
 
 def _spans(template: Template) -> Iterator[Span]:

@@ -2,71 +2,78 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.jinja.blocks import block_tags
+from promptls.syntax.group import Piece
+from promptls.syntax.jinja.blocks import BlockTag, block_tags, loose_tags
 from promptls.syntax.source import Source
 
-BranchPath = tuple[tuple[int, int], ...]
-"""The branches around a place, outermost first: each the number of its `if`, and its own."""
+_REPEATING = frozenset({"for", "macro", "call", "block"})
+
+
+class OpenBlock(NamedTuple):
+    """A block around a place: the offset of the tag that opens it, and in which of its branches the place is."""
+
+    keyword: str
+    opening: int
+    branch: int
 
 
 class Branches(NamedTuple):
-    """The branch paths of a file: `paths[i]` holds from `offsets[i]` to the next offset.
+    """The branches of a piece; offsets count from its start. Blocks that are never closed reach to its end."""
 
-    `repeats` says of each whether a loop, macro or call block is around as well.
-    """
+    piece: Piece
 
-    offsets: tuple[int, ...]
-    paths: tuple[BranchPath, ...]
-    repeats: tuple[bool, ...]
-
-    def at(self, offset: int) -> BranchPath:
-        """The branches around the place at `offset`."""
-        return self.paths[bisect_right(self.offsets, offset) - 1]
+    def at(self, offset: int) -> tuple[OpenBlock, ...]:
+        """The blocks around the place at `offset`, outermost first."""
+        stack: list[OpenBlock] = []
+        piece, start = self.piece, 0
+        while not isinstance(piece, Chunk):
+            for number, child in enumerate(piece.children):
+                begin = start + piece.starts[number]
+                if offset < begin + child.length or number + 1 == len(piece.children):
+                    piece, start = child, begin
+                    break
+                _pass(stack, loose_tags(child), begin)
+        _pass(stack, (tag for tag in block_tags(piece) if start + tag.span.start <= offset), start)
+        return tuple(stack)
 
     def is_unconditional(self, offset: int) -> bool:
         """Whether rendering reaches the place whatever the data is."""
-        index = bisect_right(self.offsets, offset) - 1
-        return not self.paths[index] and not self.repeats[index]
+        return not any(block.keyword == "if" or block.keyword in _REPEATING for block in self.at(offset))
 
     def exclude(self, first: int, second: int) -> bool:
         """Whether no rendering has both places."""
-        known = dict(self.at(first))
-        return any(known.get(block, branch) != branch for block, branch in self.at(second))
+        return are_exclusive(self.at(first), self.at(second))
+
+
+def are_exclusive(first: tuple[OpenBlock, ...], second: tuple[OpenBlock, ...]) -> bool:
+    """Whether no rendering has two places, by the blocks around them."""
+    return any(
+        one.opening == other.opening and one.branch != other.branch
+        for one, other in zip(first, second, strict=False)
+        if one.keyword == "if"
+    )
 
 
 def branches_of(source: Source) -> Branches:
-    """The branches of a file; blocks that are never closed reach to its end."""
-    return _branches(zip(source.starts, source.chunks, strict=False))
+    """The branches of a file."""
+    return Branches(source.root)
 
 
 def chunk_branches(chunk: Chunk) -> Branches:
-    """The branches of a chunk by itself; its spans count from its start."""
-    return _branches([(0, chunk)])
+    """The branches of a chunk by itself."""
+    return Branches(chunk)
 
 
-def _branches(chunks: Iterable[tuple[int, Chunk]]) -> Branches:
-    offsets: list[int] = [0]
-    paths: list[BranchPath] = [()]
-    repeats: list[bool] = [False]
-    stack: list[tuple[str, int, int]] = []
-    number = 0
-    for start, chunk in chunks:
-        for tag in block_tags(chunk):
-            if tag.action == "open":
-                number += 1
-                stack.append((tag.keyword, number, 0))
-            elif tag.action == "middle" and stack:
-                keyword, block, branch = stack[-1]
-                stack[-1] = (keyword, block, branch + 1)
-            elif tag.action == "close" and any(keyword == tag.keyword for keyword, _, _ in stack):
-                while stack.pop()[0] != tag.keyword:
-                    pass
-            offsets.append(start + tag.span.start)
-            paths.append(tuple((block, branch) for keyword, block, branch in stack if keyword == "if"))
-            repeats.append(any(keyword in {"for", "macro", "call", "block"} for keyword, _, _ in stack))
-    return Branches(tuple(offsets), tuple(paths), tuple(repeats))
+def _pass(stack: list[OpenBlock], tags: Iterable[BlockTag], start: int) -> None:
+    for tag in tags:
+        if tag.action == "open":
+            stack.append(OpenBlock(tag.keyword, start + tag.span.start, 0))
+        elif tag.action == "middle" and stack:
+            stack[-1] = stack[-1]._replace(branch=stack[-1].branch + 1)
+        elif tag.action == "close" and any(block.keyword == tag.keyword for block in stack):
+            while stack.pop().keyword != tag.keyword:
+                pass

@@ -81,7 +81,7 @@ def header_of(source: Source) -> Declarations | None:
 
     None where the file has no such comment. What is not valid is a problem in the result.
     """
-    chunk = source.chunks[0]
+    chunk = source.first_chunk
     behind = 0
     for tag in chunk.tags:
         if chunk.text[behind : tag.span.start].strip("\ufeff \t\r\n"):

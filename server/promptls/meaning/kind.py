@@ -7,8 +7,8 @@ from enum import Enum
 from typing import Final
 
 from promptls.meaning.parts import chunk_items
-from promptls.meaning.references import template_references
-from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.group import united
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
@@ -34,7 +34,7 @@ class Kind(Enum):
 
 def kind_of(source: Source, *, has_header: bool) -> Kind:
     """The kind of a file by its own text; only its includers can tell that it is a section."""
-    if source.at_items or any(isinstance(root, Sequence) for root in chunk_yaml(source.chunks[0]).roots):
+    if source.at_items or any(isinstance(root, Sequence) for root in chunk_yaml(source.first_chunk).roots):
         return _list_kind(source, has_header=has_header)
     keys = top_keys(source)
     if "instruction" in keys and not {"hosts", "tasks"} & keys:
@@ -62,17 +62,12 @@ def top_keys(source: Source) -> frozenset[str]:
 
 
 def _list_kind(source: Source, *, has_header: bool) -> Kind:
-    likely = unlikely = 0
-    for chunk in source.chunks:
-        counts = _counts(chunk)
-        likely += counts[0]
-        unlikely += counts[1]
+    likely, unlikely = _item_counts(source.root)
     if has_header or (likely and unlikely <= _MOST_OTHERS * (likely + unlikely)):
         return Kind.PARTS
     return Kind.OTHER
 
 
-@kept
 def _counts(chunk: Chunk) -> tuple[int, int]:
     """How many list items look like parts, and how many do not; by their lines where YAML is broken."""
     items = chunk_items(chunk)
@@ -88,6 +83,6 @@ def _counts(chunk: Chunk) -> tuple[int, int]:
     return 0, 0
 
 
-def includes_templates(source: Source) -> bool:
-    """Whether the file names other templates."""
-    return any(template_references(chunk) for chunk in source.chunks)
+_item_counts: Final = united(
+    _counts, lambda counts: (sum(likely for likely, _ in counts), sum(unlikely for _, unlikely in counts))
+)

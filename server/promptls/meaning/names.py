@@ -1,111 +1,133 @@
 """All names of a file: what it binds, what it reads, and what it takes from its caller.
 
-Most chunks bind nothing that another chunk reads. Their names are resolved once and kept
-with them, and looked up among what other chunks bind; only chunks that bind a name for
-others, or open a scope for them, are gone over again when something else changes.
+Which names there are is put together from what each piece of the file keeps; where they
+stand is worked out when asked for, in those chunks alone that hold the name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Final
 
+from promptls.meaning.outline import outline, pass_outline
 from promptls.meaning.references import template_references
-from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, Reading, Resolver
+from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, Bound, Reading, Resolver, chunk_events
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.jinja.blocks import chunk_blocks
+from promptls.syntax.group import Group, Located, Piece, chunk_of_offset, union, united
 from promptls.syntax.source import Source
-
-_NO_SCOPES: Final = frozenset({"if", "elif", "else"})
-"""Tags of blocks in which names mean what they mean outside."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """The names of one chunk.
-
-    Spans count from `start`. `outer` says what those names mean that the chunk reads and that
-    other chunks bind; readings without a binding of their own refer to it.
-    """
-
-    start: int
-    readings: tuple[Reading, ...]
-    bindings: tuple[Binding, ...]
-    read: frozenset[str]
-    taken: frozenset[str]
-    """The names that may come from the caller."""
-    outer: Mapping[str, tuple[Binding, bool]]
-
-    def placed_readings(self) -> Iterator[Reading]:
-        """The readings, with spans that count from the start of the file."""
-        for reading in self.readings:
-            span = reading.span.shifted(self.start)
-            if reading.binding is not None:
-                yield reading._replace(span=span, binding=self._placed(reading.binding))
-            elif reading.name in self.outer:
-                binding, certain = self.outer[reading.name]
-                yield reading._replace(span=span, binding=binding, certain=certain)
-            else:
-                yield reading._replace(span=span)
-
-    def placed_bindings(self) -> Iterator[Binding]:
-        """The bindings, with spans that count from the start of the file."""
-        return map(self._placed, self.bindings)
-
-    def _placed(self, binding: Binding) -> Binding:
-        return binding._replace(span=binding.span.shifted(self.start)) if self.start else binding
 
 
 class FileNames:
-    """The readings and bindings of a file.
+    """The readings and bindings of a file; spans count from its start."""
 
-    Which names there are is known at once; where they stand is worked out when asked for.
-    """
-
-    def __init__(self, pieces: tuple[_Names, ...], *, takes_all: bool) -> None:
-        self._pieces: Final = pieces
-        self.takes_all: Final = takes_all
-        """Whether a part of the file sees every variable by a name that nobody can read."""
+    def __init__(self, root: Group) -> None:
+        self._root: Final = root
 
     @cached_property
+    def _whole(self) -> tuple[frozenset[str], Bound]:
+        """The names that may come from the caller, and what is bound at the end of the file."""
+        resolver = Resolver()
+        free = pass_outline(resolver, outline(self._root), 0)
+        return free - GLOBALS - INJECTED, resolver.scopes[0].bound
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether a part of the file sees every variable by a name that nobody can read."""
+        return _takes_all(self._root)
+
+    @property
     def input_names(self) -> frozenset[str]:
         """The variables that may come from the caller, without those of Jinja and Prompt Poet."""
-        names: set[str] = set()
-        for piece in self._pieces:
-            names |= piece.taken
-        return frozenset(names - GLOBALS - INJECTED)
+        return self._whole[0]
 
-    @cached_property
+    @property
     def read_names(self) -> frozenset[str]:
         """Every name that is read, whoever binds it."""
-        names: set[str] = set()
-        for piece in self._pieces:
-            names |= piece.read
-        return frozenset(names)
+        return _read_names(self._root)
+
+    def bound_names(self, kind: str) -> frozenset[str]:
+        """The names that are bound in one way, anywhere; the ways are those of `bindings_of`."""
+        return _bound_names(self._root).get(kind, frozenset())
 
     def readings_of(self, name: str) -> Iterator[Reading]:
         """The places where a variable is read, in order."""
-        for piece in self._pieces:
-            if name in piece.read:
-                yield from (reading for reading in piece.placed_readings() if reading.name == name)
+        for located, resolver in self.scopes_where(lambda piece: name in _read_names(piece)):
+            for reading in resolver.readings(located.chunk, located.start):
+                if reading.name == name:
+                    yield reading
 
     def bindings_of(self, kind: str) -> Iterator[Binding]:
         """The names that are bound in one way: `set`, `for`, `macro`, `import`, `with` or `parameter`."""
-        for piece in self._pieces:
-            if piece.bindings:
-                yield from (binding for binding in piece.placed_bindings() if binding.kind == kind)
+        for start, chunk in _placed_where(self._root, lambda piece: kind in _bound_names(piece), 0):
+            for binding in chunk_bindings(chunk):
+                if binding.kind == kind:
+                    yield binding._replace(span=binding.span.shifted(start))
+
+    def readings_in(self, offset: int) -> tuple[Reading, ...]:
+        """The readings in the chunk that holds `offset`."""
+        resolver, located = self.scopes_at(offset)
+        return tuple(resolver.readings(located.chunk, located.start))
+
+    def scopes_at(self, offset: int) -> tuple[Resolver, Located]:
+        """The scopes at the beginning of the chunk that holds `offset`, and the chunk."""
+        resolver = Resolver(self._whole[1])
+        located = chunk_of_offset(self._root, offset)
+        piece: Piece = self._root
+        start = index = 0
+        while isinstance(piece, Group):
+            for child_start, child_index, child in zip(
+                piece.starts, piece.first_chunks, piece.children, strict=False
+            ):
+                if located.index < index + child_index + child.count:
+                    start, index, piece = start + child_start, index + child_index, child
+                    break
+                pass_outline(resolver, outline(child), start + child_start)
+        return resolver, located
+
+    def scopes_where(self, holds: Callable[[Piece], object]) -> Iterator[tuple[Located, Resolver]]:
+        """The chunks for which `holds` is true, in order, each with the scopes at its beginning.
+
+        What `holds` is false for is not entered. Whoever takes a chunk lets the resolver go over it,
+        with `readings`, before the next one.
+        """
+        resolver = Resolver(self._whole[1])
+        return self._walk(self._root, resolver, holds, (0, 0, 0))
+
+    def _walk(
+        self, group: Group, resolver: Resolver, holds: Callable[[Piece], object], at: tuple[int, int, int]
+    ) -> Iterator[tuple[Located, Resolver]]:
+        index, start, line = at
+        for number, child in enumerate(group.children):
+            place = (
+                index + group.first_chunks[number],
+                start + group.starts[number],
+                line + group.first_lines[number],
+            )
+            if not holds(child):
+                pass_outline(resolver, outline(child), place[1])
+            elif isinstance(child, Chunk):
+                yield Located(child, *place), resolver
+            else:
+                yield from self._walk(child, resolver, holds, place)
 
     @cached_property
     def readings(self) -> tuple[Reading, ...]:
         """Every place where a variable is read, in order."""
-        return tuple(reading for piece in self._pieces for reading in piece.placed_readings())
+        return tuple(
+            reading
+            for located, resolver in self.scopes_where(lambda _piece: True)
+            for reading in resolver.readings(located.chunk, located.start)
+        )
 
     @cached_property
     def bindings(self) -> tuple[Binding, ...]:
         """Every name that the file binds, in order."""
-        return tuple(binding for piece in self._pieces for binding in piece.placed_bindings())
+        return tuple(
+            binding._replace(span=binding.span.shifted(start))
+            for start, chunk in _placed_where(self._root, _bound_names, 0)
+            for binding in chunk_bindings(chunk)
+        )
 
     def inputs(self) -> dict[str, list[Reading]]:
         """The readings of each variable that may come from the caller."""
@@ -117,78 +139,55 @@ class FileNames:
 
 def file_names(source: Source) -> FileNames:
     """Every reading and binding of the file, resolved."""
-    resolver = Resolver()
-    found: list[_Names | tuple[slice, slice]] = []
-    in_macros: list[int] = []
-    takes_all = False
-    for start, chunk in zip(source.starts, source.chunks, strict=False):
-        takes_all = takes_all or _takes_all(chunk)
-        own = _own_names(chunk)
-        if own is not None and not _is_divided(chunk, resolver):
-            if "macro" in resolver.blocks:
-                in_macros.append(len(found))
-            found.append(_seen_from(own, start, resolver.bound_here(own.taken)))
-            resolver.pass_blocks(chunk_blocks(chunk).loose)
+    return FileNames(source.root)
+
+
+def _placed_where(group: Group, holds: Callable[[Piece], object], start: int) -> Iterator[tuple[int, Chunk]]:
+    for offset, child in zip(group.starts, group.children, strict=False):
+        if not holds(child):
             continue
-        reading, binding = len(resolver.readings), len(resolver.bindings)
-        resolver.take(chunk, start)
-        found.append((slice(reading, len(resolver.readings)), slice(binding, len(resolver.bindings))))
-    resolver.bind_late()
-    pieces = [piece if isinstance(piece, _Names) else _gathered(resolver, *piece) for piece in found]
-    for index in in_macros:
-        pieces[index] = _bound_late(pieces[index], resolver)
-    return FileNames(tuple(pieces), takes_all=takes_all)
-
-
-def _is_divided(chunk: Chunk, resolver: Resolver) -> bool:
-    """Whether the chunk holds the `else` of a loop, behind which the loop's variable is gone."""
-    loose = chunk_blocks(chunk).loose
-    return bool(loose) and "for" in resolver.blocks and any(tag.action == "middle" for tag in loose)
-
-
-def _seen_from(own: _Names, start: int, outer: dict[str, tuple[Binding, bool]]) -> _Names:
-    """The names of a chunk where it stands, among the bindings of other chunks."""
-    if not outer:
-        return _Names(start, own.readings, own.bindings, own.read, own.taken, {})
-    certain = {name for name, (_binding, is_certain) in outer.items() if is_certain}
-    kept_free = {reading.name for reading in own.readings if reading.binding is not None and reading.is_input}
-    taken = own.taken - (certain - kept_free)
-    return _Names(start, own.readings, own.bindings, own.read, taken, outer)
-
-
-def _bound_late(piece: _Names, resolver: Resolver) -> _Names:
-    """The names of a chunk in a macro, which may read what the file sets further down."""
-    top = resolver.scopes[0].bound
-    late = {name: (top[name][0], False) for name in piece.taken if name in top and name not in piece.outer}
-    return replace(piece, outer={**piece.outer, **late}) if late else piece
-
-
-def _gathered(resolver: Resolver, readings: slice, bindings: slice) -> _Names:
-    return _names(resolver.readings[readings], resolver.bindings[bindings])
-
-
-def _names(readings: list[Reading], bindings: list[Binding]) -> _Names:
-    return _Names(
-        0,
-        tuple(readings),
-        tuple(bindings),
-        frozenset(reading.name for reading in readings),
-        frozenset(reading.name for reading in readings if reading.is_input),
-        {},
-    )
+        if isinstance(child, Chunk):
+            yield start + offset, child
+        else:
+            yield from _placed_where(child, holds, start + offset)
 
 
 @kept
-def _own_names(chunk: Chunk) -> _Names | None:
-    """The names of a chunk that binds nothing for other chunks; None where it may."""
-    if any(tag.keyword not in _NO_SCOPES for tag in chunk_blocks(chunk).loose):
-        return None
-    resolver = Resolver()
-    resolver.take(chunk, 0)
-    return _names(resolver.readings, resolver.bindings) if resolver.binds_nothing() else None
+def chunk_bindings(chunk: Chunk) -> tuple[Binding, ...]:
+    """The names that the chunk binds, in order; spans count from its start."""
+    found: list[Binding] = []
+    for event in chunk_events(chunk):
+        if event.action == "bind":
+            found.append(Binding(event.name, event.span, event.detail))
+        elif event.action == "open":
+            found += [Binding(name, span, kind) for name, span, kind in event.bound if kind != "implied"]
+    return tuple(found)
 
 
-@kept
-def _takes_all(chunk: Chunk) -> bool:
-    """Whether the chunk includes a template whose name is not written out."""
-    return any(reference.name is None for reference in template_references(chunk))
+def _chunk_read_names(chunk: Chunk) -> frozenset[str]:
+    return frozenset(event.name for event in chunk_events(chunk) if event.action == "read")
+
+
+_read_names: Final = united(_chunk_read_names, union)
+"""Every name that a piece reads."""
+
+
+def _chunk_bound_names(chunk: Chunk) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for binding in chunk_bindings(chunk):
+        found.setdefault(binding.kind, set()).add(binding.name)
+    return {kind: frozenset(names) for kind, names in found.items()}
+
+
+def _merged(each: list[dict[str, frozenset[str]]]) -> dict[str, frozenset[str]]:
+    kinds = {kind for names in each for kind in names}
+    return {kind: union([names[kind] for names in each if kind in names]) for kind in kinds}
+
+
+_bound_names: Final = united(_chunk_bound_names, _merged)
+"""The names that a piece binds, by the way in which it does."""
+
+_takes_all: Final = united(
+    lambda chunk: any(reference.name is None for reference in template_references(chunk)), any
+)
+"""Whether a piece includes a template whose name is not written out."""

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.jinja.blocks import BlockTag
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name, Statement, children
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.span import Span
@@ -148,115 +147,129 @@ def _reads(expression: Expression, how: str = "") -> Iterator[NameEvent]:
             yield from _reads(child)
 
 
+Bound = dict[str, tuple[Binding, bool]]
+"""What a scope binds by now: each name's newest binding, and whether every way to this place binds it."""
+
+
 class _Scope:
-    """One open block: what it binds, and the branches that lie around its bindings."""
+    """One open block with names of its own, or the file itself."""
 
     __slots__ = ("bound", "keyword")
 
     def __init__(self, keyword: str) -> None:
         self.keyword = keyword
-        self.bound: dict[str, tuple[Binding, tuple[int, ...]]] = {}
+        self.bound: Bound = {}
+
+
+class _If:
+    """An open `if`: what was bound ahead of it, and behind those of its branches that are over."""
+
+    __slots__ = ("entry", "has_else", "over")
+
+    def __init__(self, entry: Bound) -> None:
+        self.entry = entry
+        self.over: Bound | None = None
+        self.has_else = False
+
+
+def _joined(first: Bound, second: Bound) -> Bound:
+    """What is bound where two ways meet."""
+    if first == second:
+        return second
+    either: Bound = {}
+    for name in first.keys() | second.keys():
+        binding, certain = second.get(name) or first[name]
+        either[name] = (binding, certain and name in first and name in second and first[name][1])
+    return either
 
 
 class Resolver:
-    """The scopes and branches open at the place that has been reached, and what was found on the way."""
+    """The scopes and branches open at the place that has been reached.
 
-    def __init__(self) -> None:
+    `late` are the names that the file binds at its end, outside every block: a macro may read
+    them ahead of that, because it is called later.
+    """
+
+    def __init__(self, late: Bound | None = None) -> None:
         self.scopes = [_Scope("")]
-        self.branches: list[int] = []
-        self.next_branch = 0
-        self.readings: list[Reading] = []
-        self.bindings: list[Binding] = []
-        self.in_macros: list[int] = []
         self.blocks: list[str] = []
+        self._ifs: list[_If] = []
+        self._late: Final[Bound] = late or {}
 
-    def take(self, chunk: Chunk, start: int) -> None:
-        """Go over the chunk that begins at offset `start`."""
+    def readings(self, chunk: Chunk, start: int) -> Iterator[Reading]:
+        """Go over the chunk that begins at offset `start`; what it reads, resolved, in order."""
         for event in chunk_events(chunk):
-            getattr(self, f"_{event.action}")(event, start)
+            if event.action == "read":
+                binding, certain = self.meaning(event.name)
+                span = event.span.shifted(start)
+                yield Reading(event.name, span, event.detail, binding, certain or binding is None)
+            else:
+                self.pass_event(event, start)
 
-    def pass_blocks(self, loose: tuple[BlockTag, ...]) -> None:
-        """Go over nothing of a chunk but the tags whose partners are elsewhere."""
-        for tag in loose:
-            getattr(self, f"_{tag.action}")(NameEvent(tag.action, tag.keyword, tag.span), 0)
-
-    def bound_here(self, names: frozenset[str]) -> dict[str, tuple[Binding, bool]]:
-        """What those of the names mean here that the file has bound, and whether they certainly do."""
-        found: dict[str, tuple[Binding, bool]] = {}
+    def meaning(self, name: str) -> tuple[Binding | None, bool]:
+        """What a name refers to here, or None where nothing binds it, and whether it certainly does."""
+        found: Binding | None = None
         for scope in reversed(self.scopes):
-            for name in names & scope.bound.keys():
-                if name not in found:
-                    binding, path = scope.bound[name]
-                    found[name] = (binding, self.branches[: len(path)] == list(path))
-        return found
+            known = scope.bound.get(name)
+            if known is not None:
+                found = found or known[0]
+                if known[1]:
+                    return found, True
+        if found is None and name in self._late and "macro" in self.blocks:
+            found = self._late[name][0]
+        return found, False
 
-    def binds_nothing(self) -> bool:
-        """Whether nothing is bound at the place reached, outside every block."""
-        return len(self.scopes) == 1 and not self.scopes[0].bound
+    def pass_event(self, event: NameEvent, start: int = 0) -> None:
+        """Take note of what an event that is no reading changes."""
+        if event.action == "bind":
+            self.bind(event.name, Binding(event.name, event.span.shifted(start), event.detail))
+        elif event.action == "open":
+            self._open(event, start)
+        elif event.action == "middle":
+            self._middle(event)
+        else:
+            self._close(event)
 
-    def _read(self, event: NameEvent, start: int) -> None:
-        binding, certain = None, True
-        for scope in reversed(self.scopes):
-            if event.name in scope.bound:
-                binding, path = scope.bound[event.name]
-                certain = self.branches[: len(path)] == list(path)
-                break
-        if binding is None and "macro" in self.blocks:
-            self.in_macros.append(len(self.readings))
-        self.readings.append(Reading(event.name, event.span.shifted(start), event.detail, binding, certain))
-
-    def _bind(self, event: NameEvent, start: int) -> None:
-        binding = Binding(event.name, event.span.shifted(start), event.detail)
-        self.bindings.append(binding)
-        known = self.scopes[-1].bound.get(event.name)
-        path = tuple(self.branches)
-        if known and known[1] == path[: len(known[1])]:
-            path = known[1]
-        self.scopes[-1].bound[event.name] = (binding, path)
+    def bind(self, name: str, binding: Binding, *, certain: bool = True) -> None:
+        """Take note that a name is bound here, or may be."""
+        bound = self.scopes[-1].bound
+        bound[name] = (binding, certain or (name in bound and bound[name][1]))
 
     def _open(self, event: NameEvent, start: int) -> None:
         self.blocks.append(event.name)
         if event.name == "if":
-            self._enter_branch()
+            self._ifs.append(_If(dict(self.scopes[-1].bound)))
         if event.name not in _SCOPES:
             return
         scope = _Scope(event.name)
         for name, span, kind in event.bound:
-            binding = Binding(name, span.shifted(start), kind)
-            if kind != "implied":
-                self.bindings.append(binding)
-            scope.bound[name] = (binding, tuple(self.branches))
+            scope.bound[name] = (Binding(name, span.shifted(start), kind), True)
         self.scopes.append(scope)
 
-    def _enter_branch(self) -> None:
-        self.next_branch += 1
-        self.branches.append(self.next_branch)
-
-    def _middle(self, event: NameEvent, _start: int) -> None:
+    def _middle(self, event: NameEvent) -> None:
         if not self.blocks:
             return
         if self.blocks[-1] == "if":
-            self.branches.pop()
-            self._enter_branch()
+            branches, scope = self._ifs[-1], self.scopes[-1]
+            over = branches.over
+            branches.over = scope.bound if over is None else _joined(over, scope.bound)
+            branches.has_else = branches.has_else or event.name == "else"
+            scope.bound = dict(branches.entry)
         elif self.blocks[-1] == "for" and event.name == "else":
             self.scopes[-1].bound.clear()
 
-    def _close(self, event: NameEvent, _start: int) -> None:
+    def _close(self, event: NameEvent) -> None:
         if event.name not in self.blocks:
             return
         while True:
             closed = self.blocks.pop()
             if closed == "if":
-                self.branches.pop()
+                branches, scope = self._ifs.pop(), self.scopes[-1]
+                over = branches.over if branches.has_else else branches.entry
+                if not branches.has_else and branches.over is not None:
+                    over = _joined(branches.entry, branches.over)
+                scope.bound = scope.bound if over is None else _joined(over, scope.bound)
             elif closed in _SCOPES:
                 self.scopes.pop()
             if closed == event.name:
                 return
-
-    def bind_late(self) -> None:
-        """Let macros read what the file sets further down, before they are called."""
-        top = self.scopes[0].bound
-        for index in self.in_macros:
-            reading = self.readings[index]
-            if reading.name in top:
-                self.readings[index] = reading._replace(binding=top[reading.name][0], certain=False)

@@ -12,6 +12,7 @@ from promptls.meaning.names import FileNames, file_names
 from promptls.meaning.object_data import plain_data
 from promptls.meaning.parts import Part, chunk_items
 from promptls.meaning.references import TemplateReference, template_references
+from promptls.syntax.group import gathered
 from promptls.syntax.jinja.blocks import block_problems
 from promptls.syntax.jinja.problems import tag_problems
 from promptls.syntax.problem import SyntaxProblem
@@ -65,7 +66,7 @@ class Template:
     @cached_property
     def root(self) -> Mapping | None:
         """The mapping under the Jinja, where the YAML is one."""
-        for root in chunk_yaml(self.source.chunks[0]).roots:
+        for root in chunk_yaml(self.source.first_chunk).roots:
             if isinstance(root, Mapping):
                 return root
         return None
@@ -92,26 +93,29 @@ class Template:
     @cached_property
     def references(self) -> tuple[TemplateReference, ...]:
         """The other templates that the file names."""
-        return tuple(
-            reference._replace(span=reference.span.shifted(start))
-            for start, chunk in zip(self.source.starts, self.source.chunks, strict=False)
-            for reference in template_references(chunk)
-        )
+        return _references(self.source.root)
 
     @cached_property
     def syntax_problems(self) -> tuple[SyntaxProblem, ...]:
         """The errors of the Jinja and of the YAML under it, in the order of their places."""
-        problems = list(block_problems(self.source))
-        for start, chunk in zip(self.source.starts, self.source.chunks, strict=False):
-            in_tags = tag_problems(chunk)
-            yaml = chunk_yaml(chunk)
-            if in_tags or yaml.problems:
-                problems += [problem.shifted(start) for problem in in_tags or yaml.problems]
-            if yaml.aliases and "&" not in self.source.text:
-                problems += [
-                    SyntaxProblem(
-                        "yaml", span.shifted(start), f"no anchor `&{name}` is defined before this alias"
-                    )
-                    for name, span in yaml.aliases
-                ]
+        problems = [*block_problems(self.source), *_problems(self.source.root)]
+        aliases = _aliases(self.source.root)
+        if aliases and "&" not in self.source.text:
+            problems += [
+                SyntaxProblem("yaml", span, f"no anchor `&{name}` is defined before this alias")
+                for name, span in aliases
+            ]
         return tuple(sorted(problems, key=lambda problem: problem.span))
+
+
+_references: Final = gathered(
+    template_references, lambda reference, by: reference._replace(span=reference.span.shifted(by))
+)
+_problems: Final = gathered(
+    lambda chunk: tag_problems(chunk) or chunk_yaml(chunk).problems, SyntaxProblem.shifted
+)
+"""The errors in the tags of a chunk, or, where there are none, in its YAML."""
+_aliases: Final = gathered(
+    lambda chunk: chunk_yaml(chunk).aliases, lambda alias, by: (alias[0], alias[1].shifted(by))
+)
+"""The aliases whose anchor is not in their chunk."""

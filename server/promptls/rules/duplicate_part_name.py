@@ -33,28 +33,58 @@ Use instead:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final, NamedTuple
 
+from promptls.meaning.branches import OpenBlock, are_exclusive
 from promptls.meaning.parts import part_names
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.group import chunks_where, united
 from promptls.text.span import Span
+
+
+class _Names(NamedTuple):
+    """The names of a piece's parts, and those of them that more than one part has."""
+
+    all: frozenset[str]
+    repeated: frozenset[str]
+
+
+def _of_chunk(chunk: Chunk) -> _Names:
+    return _joined([_Names(frozenset((name,)), frozenset()) for name, _ in part_names(chunk)])
+
+
+def _joined(names: list[_Names]) -> _Names:
+    seen: set[str] = set()
+    repeated: set[str] = set()
+    for each in names:
+        repeated |= each.repeated | (each.all & seen)
+        seen |= each.all
+    return _Names(frozenset(seen), frozenset(repeated))
+
+
+_names: Final = united(_of_chunk, _joined)
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The names that an earlier part of the same rendering has."""
-    source = context.template.source
-    seen: dict[str, list[Span]] = {}
-    for start, chunk in zip(source.starts, source.chunks, strict=False):
-        for name, place in part_names(chunk):
-            span = place.shifted(start)
-            earlier = [
-                other
-                for other in seen.get(name, ())
-                if not context.template.branches.exclude(other.start, span.start)
-            ]
-            if earlier:
-                related = RelatedPlace(context.path, earlier[0], f"`{name}` stands here first")
+    root = context.template.source.root
+    names = _names(root)
+    if not names.repeated:
+        return
+    seen: dict[str, list[tuple[Span, tuple[OpenBlock, ...]]]] = {}
+    for located in chunks_where(root, lambda piece: not names.repeated.isdisjoint(_names(piece).all)):
+        for name, place in part_names(located.chunk):
+            if name not in names.repeated:
+                continue
+            span = place.shifted(located.start)
+            blocks = context.template.branches.at(span.start)
+            before = seen.setdefault(name, [])
+            earlier = next((other for other, around in before if not are_exclusive(around, blocks)), None)
+            if earlier is not None:
+                related = RelatedPlace(context.path, earlier, f"`{name}` stands here first")
                 yield Finding(span, f"an earlier part is named `{name}` already", related=(related,))
-            seen.setdefault(name, []).append(span)
+            before.append((span, blocks))
 
 
 RULE = Rule(

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.group import gathered
 from promptls.syntax.source import Source
 from promptls.text.lines import line_end, place_of
 
@@ -19,14 +20,14 @@ _COMMENT: Final = re.compile(r"promptls:\s*ignore\[([\w\-, ]+)\]")
 def suppressed_lines(source: Source) -> dict[int, frozenset[str]]:
     """The rules that are silenced, by the lines of the file."""
     found: dict[int, frozenset[str]] = {}
-    for first_line, chunk in zip(source.first_lines, source.chunks, strict=False):
-        for line, names in _in_chunk(chunk):
-            found[first_line + line] = found.get(first_line + line, frozenset()) | names
+    for offset, lines, names in _comments(source.root):
+        line = source.place(offset).line + lines
+        found[line] = found.get(line, frozenset()) | names
     return found
 
 
-@kept
-def _in_chunk(chunk: Chunk) -> tuple[tuple[int, frozenset[str]], ...]:
+def _in_chunk(chunk: Chunk) -> list[tuple[int, int, frozenset[str]]]:
+    """The offset of each such comment, how many lines behind it the silenced line is, and the rules."""
     found = []
     for tag in chunk.tags:
         match = _COMMENT.search(tag.text) if tag.kind == "comment" else None
@@ -38,5 +39,8 @@ def _in_chunk(chunk: Chunk) -> tuple[tuple[int, frozenset[str]], ...]:
         behind = chunk.text[tag.span.end : line_end(chunk.text, tag.span.end)]
         is_alone = not before.strip() and not behind.strip()
         names = frozenset(name.strip() for name in match.group(1).split(","))
-        found.append((last.line + 1 if is_alone else first.line, names))
-    return tuple(found)
+        found.append((tag.span.start, last.line + 1 - first.line if is_alone else 0, names))
+    return found
+
+
+_comments: Final = gathered(_in_chunk, lambda comment, by: (comment[0] + by, *comment[1:]))

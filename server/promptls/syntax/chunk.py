@@ -26,19 +26,24 @@ class Chunk:
     in it is not closed. `kept` holds what is derived from the chunk, by the function `kept` wraps.
     """
 
-    __slots__ = ("__dict__", "kept", "line_starts", "reach", "tags", "text")
+    __slots__ = ("__dict__", "kept", "length", "line_ends", "line_starts", "reach", "tags", "text")
+
+    count: Final = 1
+    """How many chunks the piece holds, as `Group.count` says it."""
 
     def __init__(self, text: str, tags: tuple[Tag, ...], *, reach: int) -> None:
         self.text: Final = text
         self.tags: Final = tags
         self.reach: Final = reach
+        self.length: Final = len(text)
         self.line_starts: Final = line_starts(text)
+        self.line_ends: Final = len(self.line_starts) - 1
         self.kept: Final[dict[object, object]] = {}
 
     @property
-    def line_ends(self) -> int:
-        """How many line ends the chunk holds."""
-        return len(self.line_starts) - 1
+    def is_reaching(self) -> bool:
+        """Whether the chunk depends on text behind it."""
+        return self.reach > 0
 
     @cached_property
     def has_content(self) -> bool:

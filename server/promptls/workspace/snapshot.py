@@ -140,7 +140,7 @@ class Snapshot:
             return False
         if template.kind is Kind.PARTS:
             return True
-        if template.kind is not Kind.OTHER or template.parts or template.source.chunks[0].has_content:
+        if template.kind is not Kind.OTHER or template.parts or template.source.first_chunk.has_content:
             return False
         seen.add(path)
         return any(

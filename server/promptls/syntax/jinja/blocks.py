@@ -1,15 +1,16 @@
 """Which tag closes which, within chunks and across them.
 
-A chunk's own pairs are matched once and kept; only tags whose partner is in another chunk
-take part in the pass over the file.
+The pairs of a piece, a chunk or a group of chunks, are matched once and kept with it; only
+tags whose partner is elsewhere are looked at again from further up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.group import Piece
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.statements import MIDDLES
 from promptls.syntax.problem import Related, SyntaxProblem
@@ -71,14 +72,32 @@ def _block_tags(chunk: Chunk) -> Iterator[BlockTag]:
 @kept
 def chunk_blocks(chunk: Chunk) -> ChunkBlocks:
     """The chunk's own blocks, and what it leaves open or closes of others."""
-    return _match(chunk)
-
-
-def _match(chunk: Chunk) -> ChunkBlocks:
     pairs: list[Pair] = []
+    loose = _match(block_tags(chunk), pairs)
+    return ChunkBlocks(tuple(sorted(pairs, key=lambda pair: pair.opening)), loose)
+
+
+def loose_tags(piece: Piece) -> tuple[BlockTag, ...]:
+    """The tags of a piece whose partner is outside of it; spans count from the piece's start."""
+    if isinstance(piece, Chunk):
+        return chunk_blocks(piece).loose
+    known = piece.kept.get(loose_tags)
+    if known is None:
+        placed = [
+            tag._replace(span=tag.span.shifted(start))
+            for start, child in zip(piece.starts, piece.children, strict=False)
+            for tag in loose_tags(child)
+        ]
+        numbered = [tag._replace(place=number) for number, tag in enumerate(placed)]
+        known = piece.kept[loose_tags] = _match(numbered, [])
+    return known  # type: ignore[return-value]  # put there above
+
+
+def _match(tags: Iterable[BlockTag], pairs: list[Pair]) -> tuple[BlockTag, ...]:
+    """The tags that have no partner among the others, in order; `pairs` gets the blocks of those that do."""
     loose: list[BlockTag] = []
     stack: list[tuple[BlockTag, list[BlockTag]]] = []
-    for tag in block_tags(chunk):
+    for tag in tags:
         if tag.action == "open":
             stack.append((tag, []))
         elif tag.action == "middle" and stack and _divides(tag, *stack[-1]):
@@ -96,7 +115,7 @@ def _match(chunk: Chunk) -> ChunkBlocks:
     for opening, middles in stack:
         loose += [opening, *middles]
     loose.sort(key=lambda tag: tag.place)
-    return ChunkBlocks(tuple(sorted(pairs, key=lambda pair: pair.opening)), tuple(loose))
+    return tuple(loose)
 
 
 def _divides(middle: BlockTag, opening: BlockTag, before: list[BlockTag]) -> bool:
@@ -108,20 +127,18 @@ def block_problems(source: Source) -> list[SyntaxProblem]:
     """The blocks of the file that are never closed, closed by the wrong tag, or never opened."""
     problems: list[SyntaxProblem] = []
     stack: list[BlockTag] = []
-    for start, chunk in zip(source.starts, source.chunks, strict=False):
-        for tag in chunk_blocks(chunk).loose:
-            placed = tag._replace(span=tag.span.shifted(start))
-            if tag.action == "open":
-                stack.append(placed)
-            elif tag.action == "middle":
-                if not stack or stack[-1].keyword not in MIDDLES[tag.keyword]:
-                    problems.append(_stray_middle(placed, stack))
-                elif stack[-1].action == "else":
-                    problems.append(_behind_else(placed, stack[-1]))
-                elif tag.keyword == "else":
-                    stack[-1] = stack[-1]._replace(action="else")
-            else:
-                problems += _close(placed, stack)
+    for tag in loose_tags(source.root):
+        if tag.action == "open":
+            stack.append(tag)
+        elif tag.action == "middle":
+            if not stack or stack[-1].keyword not in MIDDLES[tag.keyword]:
+                problems.append(_stray_middle(tag, stack))
+            elif stack[-1].action == "else":
+                problems.append(_behind_else(tag, stack[-1]))
+            elif tag.keyword == "else":
+                stack[-1] = stack[-1]._replace(action="else")
+        else:
+            problems += _close(tag, stack)
     problems += [_never_closed(opening) for opening in stack]
     return problems
 

@@ -1,0 +1,244 @@
+"""Chunks in a balanced tree, so that a fact of the whole file costs what an edit changed.
+
+A group holds some chunks, or some groups of them, and knows nothing of where it stands. An
+edit makes the groups on the way to what changed anew and shares all others, with everything
+that is kept with them. A fact of a file is therefore a function of a *piece*, a chunk or a
+group: worked out from the text for a chunk, put together from its children's for a group,
+and kept with each (`gathered` and `united` make such functions).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
+from typing import Final, NamedTuple, TypeVar
+
+from promptls.syntax.chunk import Chunk
+
+_MOST_CHILDREN: Final = 24
+_FEWEST_CHILDREN: Final = 6
+
+
+class Group:
+    """Some pieces in a row; `starts` and `first_lines` count from the group's own beginning.
+
+    All children are chunks, or all are groups of one height.
+    """
+
+    __slots__ = (
+        "children",
+        "count",
+        "first_chunks",
+        "first_lines",
+        "is_reaching",
+        "kept",
+        "length",
+        "line_ends",
+        "starts",
+    )
+
+    def __init__(self, children: tuple[Chunk, ...] | tuple[Group, ...]) -> None:
+        self.children: Final = children
+        self.starts: Final = list(accumulate([child.length for child in children], initial=0))
+        self.first_lines: Final = list(accumulate([child.line_ends for child in children], initial=0))
+        self.first_chunks: Final = list(accumulate([child.count for child in children], initial=0))
+        self.length: Final = self.starts[-1]
+        self.line_ends: Final = self.first_lines[-1]
+        self.count: Final = self.first_chunks[-1]
+        self.is_reaching: Final = any(child.is_reaching for child in children)
+        self.kept: Final[dict[object, object]] = {}
+
+
+Piece = Chunk | Group
+
+
+class Located(NamedTuple):
+    """A chunk and where it stands: its number, the offset of its start, and its first line."""
+
+    chunk: Chunk
+    index: int
+    start: int
+    first_line: int
+
+
+# -- finding ------------------------------------------------------------------
+
+
+def chunk_of_offset(group: Group, offset: int) -> Located:
+    """The chunk that holds `offset`, clamped to the text; of two that meet there, the second."""
+    return _descend(group, lambda each: each.starts, offset)
+
+
+def chunk_of_line(group: Group, line: int) -> Located:
+    """The chunk in which a line begins, clamped to the text."""
+    return _descend(group, lambda each: each.first_lines, line)
+
+
+def chunk_of_index(group: Group, index: int) -> Located:
+    """The chunk of this number, clamped to those that there are."""
+    return _descend(group, lambda each: each.first_chunks, index)
+
+
+def _descend(group: Group, firsts: Callable[[Group], list[int]], wanted: int) -> Located:
+    index = start = first_line = 0
+    while True:
+        child = min(max(bisect_right(firsts(group), wanted) - 1, 0), len(group.children) - 1)
+        wanted -= firsts(group)[child]
+        index += group.first_chunks[child]
+        start += group.starts[child]
+        first_line += group.first_lines[child]
+        piece = group.children[child]
+        if isinstance(piece, Chunk):
+            return Located(piece, index, start, first_line)
+        group = piece
+
+
+def chunks_from(group: Group, index: int) -> Iterator[Located]:
+    """The chunks from number `index` on, in order."""
+    return _from(group, index, 0, 0, 0)
+
+
+def _from(group: Group, wanted: int, index: int, start: int, first_line: int) -> Iterator[Located]:
+    first = max(bisect_right(group.first_chunks, wanted - index) - 1, 0)
+    for child in range(first, len(group.children)):
+        piece = group.children[child]
+        at = (
+            index + group.first_chunks[child],
+            start + group.starts[child],
+            first_line + group.first_lines[child],
+        )
+        if isinstance(piece, Chunk):
+            yield Located(piece, *at)
+        else:
+            yield from _from(piece, wanted, *at)
+
+
+def chunks_where(group: Group, holds: Callable[[Piece], object]) -> Iterator[Located]:
+    """The chunks for which `holds` is true, in order; what it is false for is not entered."""
+    return _where(group, holds, 0, 0, 0)
+
+
+def _where(
+    group: Group, holds: Callable[[Piece], object], index: int, start: int, first_line: int
+) -> Iterator[Located]:
+    for child, piece in enumerate(group.children):
+        if not holds(piece):
+            continue
+        at = (
+            index + group.first_chunks[child],
+            start + group.starts[child],
+            first_line + group.first_lines[child],
+        )
+        if isinstance(piece, Chunk):
+            yield Located(piece, *at)
+        else:
+            yield from _where(piece, holds, *at)
+
+
+# -- building -----------------------------------------------------------------
+
+
+def grouped(chunks: Iterable[Chunk]) -> Group:
+    """The tree of some chunks, at least one."""
+    return _rooted(_packed(tuple(chunks)))
+
+
+def replaced(group: Group, first: int, last: int, fresh: tuple[Chunk, ...]) -> Group:
+    """The tree with the chunks from number `first` to `last`, both included, replaced by others."""
+    return _rooted(_replaced(group, first, last, fresh))
+
+
+def _rooted(groups: list[Group]) -> Group:
+    while len(groups) > 1:
+        groups = _packed(tuple(groups))
+    (root,) = groups
+    while len(root.children) == 1 and isinstance(root.children[0], Group):
+        root = root.children[0]
+    return root
+
+
+def _packed(children: tuple[Chunk, ...] | tuple[Group, ...]) -> list[Group]:
+    """The children in as few groups as can hold them, of about one size."""
+    number = -(-len(children) // _MOST_CHILDREN)
+    bounds = [len(children) * index // number for index in range(number + 1)] if number else [0]
+    return [Group(children[begin:end]) for begin, end in zip(bounds, bounds[1:], strict=False)]
+
+
+def _replaced(group: Group, first: int, last: int, fresh: tuple[Chunk, ...]) -> list[Group]:
+    """The groups that take a group's place; none where nothing is left of it."""
+    if isinstance(group.children[0], Chunk):
+        return _packed((*group.children[:first], *fresh, *group.children[last + 1 :]))  # type: ignore[arg-type]  # all children are of one type
+    children: list[Group] = []
+    rest = fresh
+    for begin, child in zip(group.first_chunks, group.children, strict=False):
+        assert isinstance(child, Group)
+        if last < begin or first >= begin + child.count:
+            children.append(child)
+            continue
+        changed = _replaced(child, max(first - begin, 0), min(last - begin, child.count - 1), rest)
+        rest = ()
+        for each in changed:
+            if children and min(len(children[-1].children), len(each.children)) < _FEWEST_CHILDREN:
+                children[-1:] = _packed((*children[-1].children, *each.children))  # type: ignore[arg-type]  # of one height
+            else:
+                children.append(each)
+    return _packed(tuple(children))
+
+
+# -- facts --------------------------------------------------------------------
+
+Fact = TypeVar("Fact")
+Item = TypeVar("Item")
+
+
+def united(of_chunk: Callable[[Chunk], Fact], join: Callable[[list[Fact]], Fact]) -> Callable[[Piece], Fact]:
+    """A fact that a chunk has by itself and a group has by its children's, kept with each piece."""
+
+    def fact(piece: Piece) -> Fact:
+        try:
+            return piece.kept[fact]  # type: ignore[return-value]  # put there below
+        except KeyError:
+            if isinstance(piece, Chunk):
+                found = of_chunk(piece)
+            else:
+                found = join([fact(child) for child in piece.children])
+            piece.kept[fact] = found
+            return found
+
+    return fact
+
+
+def gathered(
+    of_chunk: Callable[[Chunk], Iterable[Item]], shifted: Callable[[Item, int], Item]
+) -> Callable[[Piece], tuple[Item, ...]]:
+    """All items of a piece in order, at offsets from its beginning.
+
+    For what is rare in a file, such as errors: a group's items are shifted at each edit in it.
+    """
+
+    def items(piece: Piece) -> tuple[Item, ...]:
+        try:
+            return piece.kept[items]  # type: ignore[return-value]  # put there below
+        except KeyError:
+            found: tuple[Item, ...]
+            if isinstance(piece, Chunk):
+                found = tuple(of_chunk(piece))
+            else:
+                found = tuple(
+                    shifted(item, start) if start else item
+                    for start, child in zip(piece.starts, piece.children, strict=False)
+                    for item in items(child)
+                )
+            piece.kept[items] = found
+            return found
+
+    return items
+
+
+def union(sets: list[frozenset[str]]) -> frozenset[str]:
+    """The union of some sets, without a new set where one of them is all there is."""
+    some = [each for each in sets if each]
+    if not some:
+        return frozenset()
+    return some[0].union(*some[1:]) if len(some) > 1 else some[0]
