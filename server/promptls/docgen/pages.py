@@ -8,6 +8,7 @@ from typing import Any
 
 from promptls.docgen.schemas import header_schema, settings_schema
 from promptls.rules.registry import RULES
+from promptls.rules.rule import Rule
 
 
 def rules_page() -> str:
@@ -27,6 +28,11 @@ def rules_page() -> str:
         "where nothing else stands there, on the next.\n\n"
         f"| rule | severity | what it finds |\n| --- | --- | --- |\n{listed}\n\n{pages}\n"
     )
+
+
+def rule_page(rule: Rule) -> str:
+    """One rule with its page, in Markdown: what the code of a diagnostic leads to in an editor."""
+    return f"# {rule.name}\n\nSeverity: {rule.severity}. Since {rule.since}.\n\n{rule.page}\n"
 
 
 def settings_page() -> str:

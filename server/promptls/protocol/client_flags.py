@@ -20,12 +20,18 @@ class ClientFlags:
     """Asks again for all inlay hints when it is told to."""
     refreshes_code_lenses: bool = False
     """Asks again for all code lenses when it is told to."""
+    refreshes_semantic_tokens: bool = False
+    """Asks again for all semantic tokens when it is told to."""
     related_information: bool = False
     """Shows the other places that a diagnostic speaks of."""
     diagnostic_tags: bool = False
     """Shows what a diagnostic calls unnecessary in a weaker colour."""
     code_descriptions: bool = False
     """Makes a diagnostic's code a link."""
+    diagnostic_data: bool = False
+    """Gives the data of a diagnostic back when it asks for code actions."""
+    related_documents: bool = False
+    """Takes the diagnostics of other documents with those that it has asked for."""
     markdown: bool = False
     """Shows Markdown in hovers."""
     symbol_tree: bool = False
@@ -72,12 +78,19 @@ def client_flags(capabilities: types.ClientCapabilities) -> ClientFlags:
         refreshes_diagnostics=has("workspace.diagnostics.refresh_support"),
         refreshes_inlay_hints=has("workspace.inlay_hint.refresh_support"),
         refreshes_code_lenses=has("workspace.code_lens.refresh_support"),
+        refreshes_semantic_tokens=has("workspace.semantic_tokens.refresh_support"),
         related_information=has("text_document.publish_diagnostics.related_information")
         or has("text_document.diagnostic.related_information"),
-        diagnostic_tags=has("text_document.publish_diagnostics.tag_support")
-        or has("text_document.diagnostic.tag_support"),
+        diagnostic_tags=str(types.DiagnosticTag.Unnecessary.value)
+        in (
+            *formats("text_document.publish_diagnostics.tag_support.value_set"),
+            *formats("text_document.diagnostic.tag_support.value_set"),
+        ),
         code_descriptions=has("text_document.publish_diagnostics.code_description_support")
         or has("text_document.diagnostic.code_description_support"),
+        diagnostic_data=has("text_document.publish_diagnostics.data_support")
+        or has("text_document.diagnostic.data_support"),
+        related_documents=has("text_document.diagnostic.related_document_support"),
         markdown="markdown" in formats("text_document.hover.content_format"),
         symbol_tree=has("text_document.document_symbol.hierarchical_document_symbol_support"),
         code_action_literals=has("text_document.code_action.code_action_literal_support"),

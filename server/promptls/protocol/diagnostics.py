@@ -14,7 +14,8 @@ from lsprotocol import types
 
 from promptls.features.run_findings import run_findings
 from promptls.meaning.kind import Kind
-from promptls.protocol.convert import SEVERITIES, range_json
+from promptls.protocol.convert import SEVERITIES, range_json, uri_of
+from promptls.rules.page_files import page_file
 from promptls.rules.rule import Finding
 from promptls.workspace.snapshot import Snapshot
 
@@ -146,6 +147,10 @@ class Diagnostics:
             "source": SOURCE,
             "message": finding.message,
         }
+        if session.flags.code_descriptions and (page := page_file(finding.rule)) is not None:
+            made["codeDescription"] = {"href": uri_of(str(page))}
+        if finding.fixes and session.flags.diagnostic_data:
+            made["data"] = {"fixes": [fix.title for fix in finding.fixes]}
         if finding.unnecessary and session.flags.diagnostic_tags:
             made["tags"] = [types.DiagnosticTag.Unnecessary.value]
         if finding.related and session.flags.related_information:
