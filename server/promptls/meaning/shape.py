@@ -6,7 +6,7 @@ and as text in another is `any`, and so is one whose type the template itself te
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, Literal
 
@@ -73,6 +73,8 @@ def merged(first: Shape, second: Shape) -> Shape:
     optional = first.optional and second.optional
     if kind == "any":
         return Shape("any", optional=optional)
+    if kind == "mapping":  # elements of what was taken for a list are the keys of a mapping
+        first, second = _without_list_element(first), _without_list_element(second)
     keys = dict(first.keys)
     for name, shape in second.keys:
         keys[name] = merged(keys[name], shape) if name in keys else shape
@@ -83,6 +85,10 @@ def merged(first: Shape, second: Shape) -> Shape:
         arguments=_merged_arguments(first.arguments, second.arguments),
         optional=optional,
     )
+
+
+def _without_list_element(shape: Shape) -> Shape:
+    return replace(shape, element=None) if shape.kind == "list" else shape
 
 
 def _merged_both(first: Shape | None, second: Shape | None) -> Shape | None:
@@ -99,7 +105,7 @@ def _merged_kind(first: Shape, second: Shape) -> ShapeKind:
         return kinds.pop()
     if kinds <= _SCALARS:
         specific = kinds - {"scalar"}
-        return specific.pop() if len(specific) == 1 else "scalar"
+        return specific.pop() if len(specific) == 1 else "any"
     if kinds & _CONTAINERS and kinds <= _CONTAINERS | {"scalar"}:
         # A container can be printed, and a mapping can be iterated over for its keys.
         if kinds >= _CONTAINERS:

@@ -13,7 +13,8 @@ from typing import Final, TypeAlias
 from promptls.meaning.paths import Each, Path, Step, path_of
 from promptls.meaning.shape import UNKNOWN, Shape, declared_over, interned, merged, shape_of_schema
 from promptls.meaning.template import Template
-from promptls.meaning.uses import Bind, Close, Middle, Open, Use, chunk_uses
+from promptls.meaning.use import Bind, Close, Middle, Open, Use
+from promptls.meaning.uses import chunk_uses
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Group, united
 from promptls.syntax.jinja.nodes import Expression
@@ -91,7 +92,8 @@ def resolved_at(template: Template, path: Path, offset: int) -> Path:
 
 def _pieces_before(group: Group, index: int) -> Iterator[Chunk | Group]:
     """The largest pieces that hold all chunks before the one of this number, in order."""
-    for number, child in enumerate(group.children):
+    children: tuple[Chunk | Group, ...] = group.children
+    for number, child in enumerate(children):
         first = group.first_chunks[number]
         if first + child.count <= index:
             yield child

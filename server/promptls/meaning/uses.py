@@ -7,7 +7,7 @@ use of `m` with the step `author`, and `m` stands for `history` with the step `E
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final
 
 from promptls.meaning.demands import (
     ANY,
@@ -36,6 +36,7 @@ from promptls.meaning.paths import (
     with_optional_end,
 )
 from promptls.meaning.shape import UNKNOWN, Shape
+from promptls.meaning.use import Bind, Close, Event, Middle, Open, TagUses, Use
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.nodes import (
     Attribute,
@@ -54,54 +55,6 @@ from promptls.syntax.jinja.nodes import (
 )
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.span import Span
-
-
-class Use(NamedTuple):
-    """One use of a value: the shape that it must have there, and the place of what is used."""
-
-    path: Path
-    shape: Shape
-    span: Span
-
-
-class Bind(NamedTuple):
-    """A name that stands for another value from here on, or for something new where `path` is empty."""
-
-    name: str
-    path: Path
-
-
-class Open(NamedTuple):
-    """A block begins: what it binds inside, and the values that its `if` asks for, or its `else`."""
-
-    keyword: str
-    bound: tuple[Bind, ...] = ()
-    asked: tuple[Path, ...] = ()
-    asked_else: tuple[Path, ...] = ()
-
-
-class Middle(NamedTuple):
-    """An `elif` or `else`, with the values that its condition asks for."""
-
-    keyword: str
-    asked: tuple[Path, ...] = ()
-    asked_else: tuple[Path, ...] = ()
-
-
-class Close(NamedTuple):
-    """A block ends."""
-
-    keyword: str
-
-
-Event: TypeAlias = Use | Bind | Open | Middle | Close
-
-
-class TagUses(NamedTuple):
-    """The events of one tag, which begins at `start`."""
-
-    start: int
-    events: tuple[Event, ...]
 
 
 _IMPLIED: Final = {"macro": ("caller", "varargs", "kwargs"), "block": ("super",)}

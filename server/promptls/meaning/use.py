@@ -1,0 +1,57 @@
+"""The steps in which a template's uses of values are told, in the order of the text."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+from promptls.meaning.paths import Path
+from promptls.meaning.shape import Shape
+from promptls.text.span import Span
+
+
+class Use(NamedTuple):
+    """One use of a value: the shape that it must have there, and the place of what is used."""
+
+    path: Path
+    shape: Shape
+    span: Span
+
+
+class Bind(NamedTuple):
+    """A name that stands for another value from here on, or for something new where `path` is empty."""
+
+    name: str
+    path: Path
+
+
+class Open(NamedTuple):
+    """A block begins: what it binds inside, and the values that its `if` asks for, or its `else`."""
+
+    keyword: str
+    bound: tuple[Bind, ...] = ()
+    asked: tuple[Path, ...] = ()
+    asked_else: tuple[Path, ...] = ()
+
+
+class Middle(NamedTuple):
+    """An `elif` or `else`, with the values that its condition asks for."""
+
+    keyword: str
+    asked: tuple[Path, ...] = ()
+    asked_else: tuple[Path, ...] = ()
+
+
+class Close(NamedTuple):
+    """A block ends."""
+
+    keyword: str
+
+
+Event: TypeAlias = Use | Bind | Open | Middle | Close
+
+
+class TagUses(NamedTuple):
+    """The events of one tag, which begins at `start`."""
+
+    start: int
+    events: tuple[Event, ...]

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptls.meaning.paths import path_of
+from promptls.meaning.shape import Shape, merged, shape_of_schema, shape_of_value
+from promptls.meaning.shapes import input_shapes, shape_at, stretches, used_shapes
+from promptls.meaning.template import Template
+from promptls.syntax.chunk import cut
+from promptls.syntax.group import grouped
+from promptls.syntax.jinja.problems import expressions_in
+from promptls.syntax.source import Source
+from promptls.text.span import Span
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yml.j2"))
+SCALAR = "text, number or boolean"
+
+
+def words(text: str) -> dict[str, str]:
+    """The words for each input, with `?` behind those that may be missing."""
+    shapes = input_shapes(Template(Source.of(text)))
+    return {name: shape.words + "?" * shape.optional for name, shape in shapes.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{{ a }}", {"a": SCALAR}),
+        ("{{ a.b.c }}{{ a['d'] }}", {"a": "mapping with b, d"}),
+        ("{% for m in a %}{{ m.by }}: {{ m.text }}{% endfor %}", {"a": "list of mappings with by, text"}),
+        ("{% for m in a %}{{ m }}{% endfor %}{{ m }}", {"a": "list of scalars", "m": SCALAR}),
+        ("{% for m in a %}{% for n in m.items %}{{ n.x }}{% endfor %}{% endfor %}",
+         {"a": "list of mappings with items"}),
+        ("{% for k, v in a.items() %}{{ k }}{{ v.x }}{% endfor %}", {"a": "mapping"}),
+        ("{% for x, y in a %}{{ x }}{{ y.z }}{% endfor %}", {"a": "list of lists"}),
+        ("{% for x in a | selectattr('on') | sort(attribute='at') %}{{ x.name }}{% endfor %}",
+         {"a": "list of mappings with at, name, on"}),
+        ("{{ (a | first).name }}{{ a[0].x }}{{ a[-1].y }}", {"a": "list of mappings with name, x, y"}),
+        ("{{ a[0] }}{{ b | first }}", {"a": "any", "b": "any"}),
+        ("{{ a | join(', ') }}{{ b | map(attribute='x') | join }}",
+         {"a": "list", "b": "list of mappings with x"}),
+        ("{% for k in a %}{{ a[k] }}{% endfor %}{{ a.b }}", {"a": "mapping with b"}),
+        ("{{ a | upper }}{{ b.strip() }}", {"a": SCALAR, "b": "text"}),
+        ("{{ escape_special_characters(a) }}", {"a": "text"}),
+        ("{{ a + 1 }}{% if b > 3 %}{% endif %}{% for i in range(c) %}{% endfor %}{{ -d }}{{ e - f }}",
+         dict.fromkeys("abcdef", "number")),
+        ("{% if a == 'x' %}{% endif %}{% if b in ['x', 'y'] %}{% endif %}{% if c == true %}{% endif %}",
+         {"a": "text", "b": "text", "c": "boolean"}),
+        ("{{ f(a, 1, k=b) }}{{ f(a) }}",
+         {"a": "any", "b": "any", "f": "function of 1 to 2 arguments and k="}),
+        ("{{ f(*a) }}", {"a": "any", "f": "function of 0 or more arguments"}),
+        ("{{ a.run(1) }}", {"a": "mapping with run"}),
+        ("{% set u = a.boss %}{{ u.name }}", {"a": "mapping with boss"}),
+        ("{% set u = {} %}{{ u.name }}{% macro m(p) %}{{ p.q }}{% endmacro %}", {}),
+        ("{% if c %}{% set u = a %}{% else %}{% set u = b %}{% endif %}{{ u.name }}",
+         {"a": "any", "b": "any", "c": "any?"}),
+        ("{% with x = a.b %}{{ x.c }}{% endwith %}", {"a": "mapping with b"}),
+        ("{% if a is string %}{{ a }}{% else %}{{ a.x }}{% endif %}", {"a": "any"}),
+        ("{{ a }}{% for x in a %}{% endfor %}", {"a": "list"}),
+        ("{{ a.upper() }}{% for x in a.b %}{% endfor %}", {"a": "any"}),
+        ("{#---\ninput_keys: {a: {type: integer}, b: {}}\n---#}{{ a }}{% for x in b %}{{ x.y }}{% endfor %}",
+         {"a": "number", "b": "list of mappings with y"}),
+    ],
+)  # fmt: skip
+def test_the_shape_of_an_input_follows_from_its_uses(text: str, expected: dict[str, str]) -> None:
+    assert words(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "optional"),
+    [
+        ("{% if a %}{{ a }}{% endif %}", {"a": True}),
+        ("{% if a %}{{ a }}{% endif %}{{ a }}", {"a": False}),
+        ("{% if b %}{{ a }}{% endif %}", {"a": False, "b": True}),
+        ("{% if a %}{% else %}{{ a }}{% endif %}", {"a": False}),
+        ("{% if not a %}{% else %}{{ a }}{% endif %}", {"a": True}),
+        ("{% if a is defined and a.b %}{{ a.b }}{% endif %}", {"a": True}),
+        ("{{ a | default('x') }}{{ b or 'y' }}", {"a": True, "b": True}),
+        ("{{ a if a else 'x' }}{{ 'y' if b is none else b }}", {"a": True, "b": True}),
+        ("{{ a and a.b }}", {"a": True}),
+        ("{% if a | length > 0 %}{% for x in a %}{{ x }}{% endfor %}{% endif %}", {"a": False}),
+        ("{% if a %}{% for x in a %}{{ x.y }}{% endfor %}{% endif %}", {"a": True}),
+        ("{% for x in a | default([]) %}{{ x.y }}{% endfor %}", {"a": True}),
+        ("{% if a %}{% set b = a %}{{ b.c }}{% endif %}", {"a": True}),
+        ("- name: x\n{% if a %}\n- name: y\n  content: {{ a.b }}\n{% endif %}\n", {"a": True}),
+        ("{#---\ninput_keys: {a: {default: 1}}\n---#}\n{{ a }}", {"a": True}),
+    ],
+)
+def test_an_input_is_optional_where_every_use_reckons_with_its_absence(
+    text: str, optional: dict[str, bool]
+) -> None:
+    shapes = input_shapes(Template(Source.of(text)))
+
+    assert {name: shape.optional for name, shape in shapes.items()} == optional
+
+
+def test_a_key_is_optional_by_itself() -> None:
+    shape = used_shapes(Template(Source.of("{{ a.b }}{% if a.c %}{{ a.c.d }}{% endif %}{{ a.get('e') }}")))[
+        "a"
+    ]
+
+    assert {name: key.optional for name, key in shape.keys} == {"b": False, "c": True, "e": True}
+    assert not shape.optional
+
+
+def test_a_loop_around_parts_binds_its_variable_in_every_part() -> None:
+    text = (
+        "{% for m in history %}\n- name: a\n  content: {{ m.author }}\n- name: b\n  content: {{ m.text }}\n"
+        "{% for f in m.files %}\n- name: c\n  content: {{ f.path }}\n{% endfor %}\n{% endfor %}\n"
+        "- name: d\n  content: {{ m }}\n"
+    )
+
+    shapes = input_shapes(Template(Source.of(text)))
+
+    assert shapes["history"].words == "list of mappings with author, files, text"
+    assert shapes["m"].words == SCALAR
+    files = shapes["history"].element.key("files")  # type: ignore[union-attr]  # the test fails where it is None
+    assert files is not None
+    assert files.words == "list of mappings with path"
+
+
+def test_what_a_local_variable_stands_for_is_known_at_its_place() -> None:
+    text = (
+        "- name: x\n{% for m in history %}\n- name: a\n"
+        "  content: {{ m.author.name }} {{ m.author }}\n{% endfor %}"
+    )
+    template = Template(Source.of(text))
+    inputs = input_shapes(template)
+    offset = text.index("m.author }}")
+    chunk = template.source.located(offset)
+    expression = list(expressions_in(chunk.chunk))[-2][1]
+
+    shape = shape_at(template, expression, offset, inputs)
+
+    assert path_of(expression)
+    assert shape is not None
+    assert shape.words == "mapping with name"
+
+
+PIECES = (
+    "- name: {{ a.x }}\n",
+    "- name: {{ b }} {{ f(a) }}\n",
+    "{% set a = b.y %}\n",
+    "{% set b = 1 %}\n",
+    "{% if a %}\n",
+    "{% elif b.z %}\n",
+    "{% else %}\n",
+    "{% endif %}\n",
+    "{% for a in c %}\n",
+    "{% for b in a %}\n",
+    "{% endfor %}\n",
+    "{% macro m(b, d=a) %}\n",
+    "{% endmacro %}\n",
+    "{% with b = a %}\n",
+    "{% endwith %}\n",
+    "- name: {{ c[0].k }}\n",
+)
+
+
+def assert_shapes_are_those_of_one_piece(source: Source) -> None:
+    """Assert that a file's shapes are the same as if it were one chunk."""
+    whole = Source(grouped(cut(source.text, at_items=False)), at_items=False)
+    assert used_shapes(Template(source)) == used_shapes(Template(whole))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_shapes_by_chunk_are_those_of_the_whole_file(path: Path) -> None:
+    assert_shapes_are_those_of_one_piece(Source.of(path.read_text("utf-8")))
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=80), st.data())
+@settings(max_examples=150)
+def test_shapes_by_chunk_are_those_of_the_whole_file_for_any_order_of_tags(
+    pieces: list[str], data: st.DataObject
+) -> None:
+    source = Source.of("".join(("- name: first\n", *pieces)))
+    assert_shapes_are_those_of_one_piece(source)
+    assert stretches(source.root) is not None
+    start = data.draw(st.integers(0, len(source)))
+    end = data.draw(st.integers(start, min(len(source), start + 40)))
+    assert_shapes_are_those_of_one_piece(source.edited(Span(start, end), data.draw(st.sampled_from(PIECES))))
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(VALUES, VALUES, VALUES)
+@settings(max_examples=200)
+def test_merging_is_the_same_in_any_order(first: object, second: object, third: object) -> None:
+    one, two, three = map(shape_of_value, (first, second, third))
+
+    assert merged(one, two) == merged(two, one)
+    assert merged(one, one) == one
+    assert merged(merged(one, two), three) == merged(one, merged(two, three))
+
+
+@pytest.mark.parametrize(
+    ("schema", "shape"),
+    [
+        ({"type": "string"}, Shape("text")),
+        ({"type": ["string", "null"]}, Shape("text", optional=True)),
+        ({"type": ["string", "array"]}, Shape("any")),
+        ({"items": {"type": "number"}}, Shape("list", element=Shape("number"))),
+        ({"properties": {"a": {}}, "required": []}, Shape("mapping", keys=(("a", Shape()),))),
+        ({"type": 3, "properties": 4}, Shape()),
+        ("text", Shape()),
+    ],
+)
+def test_a_schema_has_a_shape(schema: object, shape: Shape) -> None:
+    assert shape_of_schema(schema) == shape
