@@ -122,3 +122,46 @@ def test_a_wrong_setting_is_shown_and_fails_the_check(
     assert "`encodin`; did you mean `encoding`?" in shown
     assert "at promptls.toml" in shown
     assert as_json(capsys)["settings"][0]["path"] == "promptls.toml"
+
+
+@pytest.mark.parametrize(
+    ("words", "rules"),
+    [
+        ((), {"unknown-role", "unknown-part-key"}),
+        (("--select", "unknown-role"), {"unknown-role"}),
+        (("--select", "unknown-role, unknown-part-key"), {"unknown-role", "unknown-part-key"}),
+        (("--select", "unknown-role", "--select", "unknown-part-key"), {"unknown-role", "unknown-part-key"}),
+        (("--ignore", "unknown-role"), {"unknown-part-key"}),
+        (("--severity", "error"), {"unknown-part-key"}),
+    ],
+)
+def test_only_chosen_findings_are_reported(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], rules: set[str]
+) -> None:
+    (folder / "a.yml.j2").write_text(WRONG_ROLE + "  foo_bar_baz: 1\n- name: b\n  role: user\n  content: x\n")
+    assert {finding["rule"] for finding in as_json(capsys, *words)["findings"]} == rules
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--select", "unknown-rol"), "did you mean `unknown-role`?"),
+        (("--ignore", "x"), "`promptls rules` lists them"),
+        (("--select", ","), "`--select` names no rule"),
+        (("--select", "unknown-role", "--ignore", "unknown-role"), "takes away every rule"),
+        (("--severity", "eror"), "invalid choice: 'eror'"),
+    ],
+)
+def test_rules_and_severities_that_there_are_none_of_are_wrong_use(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
+) -> None:
+    assert main(["check", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("threshold", "code"), [("error", 0), ("warning", 1), ("information", 1), ("hint", 1), ("never", 0)]
+)
+def test_the_exit_code_follows_the_threshold(folder: Path, threshold: str, code: int) -> None:
+    (folder / "a.yml.j2").write_text(WRONG_ROLE)
+    assert main(["check", "--fail-on", threshold]) == code

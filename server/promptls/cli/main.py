@@ -33,6 +33,7 @@ COMMANDS: dict[str, str] = {
     "tokens": "count the tokens of prompts",
     "run": "run an experiment over a dataset",
     "compare": "compare runs of an experiment",
+    "format": "lay out prompt files in one style",
     "rules": "list the rules",
     "explain": "say what a rule means",
     "schema": "print a JSON Schema",

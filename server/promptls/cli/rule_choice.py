@@ -10,12 +10,16 @@ from promptls.text.failure import WrongUse
 def chosen_rules(select: Iterable[str] | None, ignore: Iterable[str] | None) -> frozenset[str]:
     """The names of the rules to report: the selected ones, or all, without the ignored ones.
 
-    Each word holds names separated by commas. Raises WrongUse for a name that no rule has.
+    Each word holds names separated by commas. Raises WrongUse for a name that no rule has, and
+    where none is left.
     """
     from promptls.rules.registry import RULES_BY_NAME
 
     selected = frozenset(RULES_BY_NAME) if select is None else _names("--select", select)
-    return selected - (_names("--ignore", ignore) if ignore is not None else frozenset())
+    left = selected - (_names("--ignore", ignore) if ignore is not None else frozenset())
+    if not left:
+        raise WrongUse("`--ignore` takes away every rule that `--select` names", remedy="name another rule")
+    return left
 
 
 def _names(option: str, words: Iterable[str]) -> frozenset[str]:

@@ -41,7 +41,7 @@ def _lines(checked: Checked) -> Iterator[str]:
         for finding in file.findings:
             yield _finding(file, finding)
     if checked.gone and checked.baseline is not None:
-        words = f"{counted(len(checked.gone), 'finding')} of {shown_path(checked.baseline)} gone"
+        words = f"gone from {shown_path(checked.baseline)}: {counted(len(checked.gone), 'finding')}"
         yield _command(
             "notice", {"title": "promptls baseline"}, f"{words}; `--write-baseline` takes them out"
         )

@@ -58,7 +58,7 @@ def _case(suite: Element, path: str, checked: Checked, file: CheckedFile, findin
         time="0",
     )
     message = _text(finding.message)
-    said = _text(f"{file.path}:{line}:{column}: {finding.severity} {finding.rule}: {finding.message}")
+    said = _text(f"{path}:{line}:{column}: {finding.severity} {finding.rule}: {finding.message}")
     if checked.is_grave(finding):
         SubElement(case, "failure", type=finding.rule, message=message).text = said
     else:
@@ -70,7 +70,7 @@ def _settings(root: Element, checked: Checked) -> None:
     for number, problem in enumerate(checked.problems, 1):
         name = repository_path(str(problem.place.path)) if problem.place else "settings"
         case = SubElement(suite, "testcase", name=f"setting {number}", classname=_text(name), time="0")
-        where = f"{problem.place.text()}: " if problem.place else ""
+        where = f"{problem.place._replace(path=name).text()}: " if problem.place else ""
         message = _text(problem.message)
         SubElement(case, "error", type="settings", message=message).text = f"{_text(where)}{message}"
 

@@ -96,6 +96,6 @@ def _gone(checked: Checked) -> Iterator[str]:
     if not checked.gone or checked.baseline is None:
         return
     baseline = shown_path(checked.baseline)
-    yield f"{counted(len(checked.gone), 'finding')} of {baseline} gone; `--write-baseline` takes them out:"
+    yield f"Gone from {baseline}: {counted(len(checked.gone), 'finding')}; `--write-baseline` takes them out."
     for entry in checked.gone:
         yield f"  {entry.path}: {entry.rule}: {entry.message}"

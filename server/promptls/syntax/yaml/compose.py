@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import yaml
@@ -67,6 +67,12 @@ def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[S
     """The tree of `text`, its spans made by `span` and its dynamic scalars told by `is_dynamic`."""
     if _is_too_deep(text):
         return Composed(None, YamlError(0, f"nested more than {MAX_DEPTH} levels deep"))
+    if text.startswith("\ufeff"):
+        # libyaml takes the mark for no character, and counts from behind it.
+        composed = compose(text[1:], lambda start, end: span(start + 1, end + 1), is_dynamic)
+        if composed.error is None:
+            return composed
+        return Composed(None, replace(composed.error, offset=composed.error.offset + 1))
     try:
         node = yaml.compose(text, Loader=_Loader)
         if node is not None and _size(node, {}) > _MOST_NODES:

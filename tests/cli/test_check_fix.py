@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from promptls.cli.fixing import edited
+from promptls.cli.main import main
+from promptls.rules.rule import Edit
+from promptls.text.span import Span
+
+SOUND = "- name: question\n  role: user\n  content: Hello.\n"
+WRONG_ROLE = "- name: question\n  role: usr\n  content: Hello.\n"
+WRONG_TWICE = "- name: a\n  rolle: usr\n  content: {{ x | uper }}\n"
+MENDED_TWICE = "- name: a\n  role: user\n  content: {{ x | upper }}\n"
+
+
+class Shown(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def check(capsys: pytest.CaptureFixture[str]) -> Any:
+    def run(*words: str) -> Shown:
+        code = main(["check", *words])
+        return Shown(code, *capsys.readouterr())
+
+    return run
+
+
+def test_fixes_are_applied_until_none_is_left(folder: Path, check: Any) -> None:
+    # The role can be read, and found wrong, only once its key is right.
+    (folder / "a.yml.j2").write_text(WRONG_TWICE)
+    assert check("--fix") == (0, "No findings in 1 prompt.\n", "3 fixes in 1 file.\n")
+    assert (folder / "a.yml.j2").read_text() == MENDED_TWICE
+
+
+def test_what_cannot_be_mended_is_reported_of_the_mended_text(folder: Path, check: Any) -> None:
+    (folder / "a.yml.j2").write_text("- name: a\n  rolle: user\n  content: x\n  foo_bar_baz: 1\n" + SOUND)
+    shown = check("--fix")
+    assert shown.code == 1
+    assert "foo_bar_baz" in shown.out
+    assert "rolle" not in shown.out
+
+
+@pytest.mark.parametrize("words", [("--ignore", "unknown-role"), ("--select", "unused-input")])
+def test_only_chosen_rules_are_mended(folder: Path, check: Any, words: tuple[str, str]) -> None:
+    (folder / "a.yml.j2").write_text(WRONG_ROLE)
+    assert check("--fix", *words).code == 0
+    assert (folder / "a.yml.j2").read_text() == WRONG_ROLE
+
+
+def test_line_ends_and_permissions_stay(folder: Path, check: Any) -> None:
+    path = folder / "a.yml.j2"
+    path.write_bytes("- name: q\r\n  role: usr\r\n  content: ä".encode())
+    path.chmod(0o640)
+    check("--fix")
+    assert path.read_bytes() == "- name: q\r\n  role: user\r\n  content: ä".encode()
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_byte_order_mark_moves_no_fix(folder: Path, check: Any) -> None:
+    (folder / "a.yml.j2").write_text("\ufeff" + WRONG_ROLE, "utf-8")
+    assert check("--fix").code == 0
+    assert (folder / "a.yml.j2").read_text("utf-8") == "\ufeff" + SOUND
+
+
+def test_a_link_goes_on_leading_to_the_mended_file(folder: Path, check: Any) -> None:
+    (folder / "real").mkdir()
+    (folder / "real" / "a.yml.j2").write_text(WRONG_ROLE)
+    (folder / "a.yml.j2").symlink_to("real/a.yml.j2")
+    assert check("--fix", "a.yml.j2").code == 0
+    assert (folder / "a.yml.j2").is_symlink()
+    assert (folder / "real" / "a.yml.j2").read_text() == SOUND
+
+
+def test_a_sound_file_is_not_written(folder: Path, check: Any) -> None:
+    (folder / "a.yml.j2").write_text(SOUND)
+    os.utime(folder / "a.yml.j2", ns=(1, 1))
+    assert check("--fix").err == ""
+    assert (folder / "a.yml.j2").stat().st_mtime_ns == 1
+
+
+def test_a_file_that_is_no_utf8_is_left_alone_and_said(folder: Path, check: Any) -> None:
+    damaged = WRONG_ROLE.encode().replace(b"Hello", b"\xffHello")
+    (folder / "a.yml.j2").write_bytes(damaged)
+    shown = check("--fix")
+    assert shown.code == 1
+    assert "left as it is" in shown.err
+    assert "unknown-role" in shown.out
+    assert (folder / "a.yml.j2").read_bytes() == damaged
+
+
+def test_the_diff_can_be_applied_and_nothing_is_written(folder: Path, check: Any) -> None:
+    path = folder / "a b.yml.j2"
+    for text in (WRONG_TWICE, WRONG_ROLE.replace("\n", "\r\n"), WRONG_ROLE.rstrip("\n")):
+        path.write_bytes(text.encode())
+        shown = check("--fix", "--diff")
+        assert shown.code == 1
+        assert path.read_bytes() == text.encode()
+        subprocess.run(["git", "apply", "-"], input=shown.out.encode(), cwd=folder, check=True)
+        assert check("--fix", "--diff") == (0, "", "")
+
+
+def test_diff_alone_is_wrong_use(check: Any) -> None:
+    shown = check("--diff")
+    assert shown.code == 2
+    assert "`--fix --diff`" in shown.err
+
+
+def stdin(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+def test_standard_input_is_checked_under_the_name_that_is_given(
+    folder: Path, check: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stdin(monkeypatch, WRONG_ROLE)
+    shown = check("--stdin-filename", "new.yml.j2")
+    assert shown.code == 1
+    assert shown.out.startswith("new.yml.j2:2:9: warning unknown-role")
+
+
+def test_standard_input_counts_in_the_place_of_the_file(
+    folder: Path, check: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "a.yml.j2").write_text(WRONG_ROLE)
+    stdin(monkeypatch, SOUND)
+    assert check("--stdin-filename", "a.yml.j2", "-").code == 0
+
+
+def test_standard_input_finds_settings_and_includes_by_its_name(
+    folder: Path, check: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "p").mkdir()
+    (folder / "p" / "promptls.toml").write_text('[rules]\nunknown-role = "off"\n')
+    (folder / "p" / "s.yml.j2").write_text(SOUND)
+    stdin(monkeypatch, "{% include 's.yml.j2' %}\n" + WRONG_ROLE)
+    assert check("--stdin-filename", "p/a.yml.j2").code == 0
+
+
+def test_mended_standard_input_is_printed_and_the_report_goes_to_the_error_stream(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    stdin(monkeypatch, WRONG_ROLE.replace("\n", "\r\n"))
+    assert main(["check", "--fix", "--stdin-filename", "a.yml.j2"]) == 0
+    out, err = capsysbinary.readouterr()
+    assert out == SOUND.replace("\n", "\r\n").encode()
+    assert b"No findings in 1 prompt." in err
+    assert not (folder / "a.yml.j2").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-",), "`--stdin-filename FILE` names it"),
+        (("--stdin-filename", "a.yml.j2", "b.yml.j2"), "paths were given too"),
+        (("--stdin-filename", "."), "no name of a file"),
+    ],
+)
+def test_standard_input_without_its_one_name_is_wrong_use(
+    check: Any, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], message: str
+) -> None:
+    stdin(monkeypatch, SOUND)
+    shown = check(*words)
+    assert shown.code == 2
+    assert message in shown.err
+
+
+def test_brought_line_ends_are_those_of_the_text() -> None:
+    edit = Edit(Span(3, 3), "x\n")
+    assert edited("a\r\nb\r\n", [edit]) == "a\r\nx\r\nb\r\n"
+    assert edited("a\n\nb\n", [edit]) == "a\n\nx\nb\n"
