@@ -1,0 +1,220 @@
+"""Which inputs are printed into a content as they are, so that their text becomes text of the YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from promptls.meaning.contents import Content, block_indent, chunk_contents, tags_in
+from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, Resolver
+from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Conditional,
+    Constant,
+    Expression,
+    Filter,
+    Item,
+    Keyword,
+    Name,
+    Operation,
+    Slice,
+    Statement,
+)
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scan import Tag
+from promptls.text.span import Span
+
+_PASSING: Final = frozenset(
+    {
+        *("capitalize", "center", "d", "default", "e", "escape", "first", "forceescape", "last"),
+        *("lower", "max", "min", "random", "replace", "reverse", "safe", "string", "title"),
+        *("trim", "truncate", "upper", "wordwrap"),
+    }
+)
+"""Filters whose result has the line breaks of what they are given."""
+_PASSING_METHODS: Final = frozenset(
+    {"capitalize", "get", "lower", "lstrip", "pop", "replace", "rstrip", "strip", "title", "upper"}
+)
+_LINE_BREAKS: Final = frozenset({"\n", "\\n", "\r\n"})
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedInput:
+    """An input, or a value inside one, that is printed without being escaped.
+
+    `name` is the input's name and `text` how the value is written. `expression` is the span of all
+    that the tag prints. Spans count from the start of the chunk. `keys` are the attributes and
+    keys that lead to the value; `is_element` says that a loop goes over the input.
+    """
+
+    name: str
+    text: str
+    span: Span
+    expression: Span
+    content: Content
+    keys: tuple[str, ...] = ()
+    is_element: bool = False
+
+
+@kept
+def printed_inputs(chunk: Chunk) -> tuple[PrintedInput, ...]:
+    """The inputs that the chunk's contents print as they are; one a printed value, in order.
+
+    A name counts as an input where the chunk itself does not bind it, and where a loop of the
+    chunk binds it to the elements of one.
+    """
+    return tuple(_printed(chunk))
+
+
+def _printed(chunk: Chunk) -> Iterator[PrintedInput]:
+    contents = chunk_contents(chunk)
+    if not contents:
+        return
+    sources = _Sources(chunk)
+    for content in contents:
+        indent = block_indent(chunk, content) if content.is_block else None
+        for tag in tags_in(chunk, content):
+            if tag.kind != "output" or tag.unclosed:
+                continue
+            statement = tag_tree(tag).statement
+            if len(statement.expressions) != 1:
+                continue
+            whole = statement.expressions[0]
+            if not _is_written(whole):
+                continue
+            expression = _outer_span(tag, whole).shifted(tag.span.start)
+            seen: set[str] = set()
+            for value in _unescaped(whole, indent):
+                found = sources.input_of(value, tag)
+                if found is None:
+                    continue
+                text = chunk.text[tag.span.start + value.span.start : tag.span.start + value.span.end]
+                if text not in seen:
+                    seen.add(text)
+                    name, keys, is_element = found
+                    span = value.span.shifted(tag.span.start)
+                    yield PrintedInput(name, text, span, expression, content, keys, is_element)
+
+
+def _is_written(expression: Expression) -> bool:
+    return expression.span.end > expression.span.start
+
+
+def _outer_span(tag: Tag, expression: Expression) -> Span:
+    """The span of what a tag prints, with brackets around it."""
+    inside = tag.text[tag.inner_start : tag.inner_end]
+    start = tag.inner_start + len(inside) - len(inside.lstrip())
+    return Span(min(start, expression.span.start), tag.inner_start + len(inside.rstrip()))
+
+
+def _unescaped(node: Expression, indent: int | None) -> Iterator[Expression]:
+    """The values in an expression whose line breaks come out as they are."""
+    match node:
+        case Name() | Attribute() | Item():
+            if not (isinstance(node, Item) and isinstance(node.key, Slice)):
+                yield node
+            else:
+                yield from _unescaped(node.target, indent)
+        case Filter(name="replace", arguments=(Constant(value=str() as old), *_)) if old in _LINE_BREAKS:
+            return
+        case Filter(name="join", target=target) if target is not None:
+            yield from _unescaped(target, indent)
+        case Filter(name="indent"):
+            if node.target is not None and _is_too_shallow(node, indent):
+                yield from _unescaped(node.target, indent)
+        case Filter(name="default" | "d", target=target, arguments=arguments) if target is not None:
+            yield from _unescaped(target, indent)
+            for argument in arguments:
+                if not isinstance(argument, Keyword):
+                    yield from _unescaped(argument, indent)
+        case Filter(name=name, target=target) if name in _PASSING and target is not None:
+            yield from _unescaped(target, indent)
+        case Call(function=Attribute(target=target, name="replace"), arguments=arguments):
+            old = arguments[0] if arguments else None
+            if not (isinstance(old, Constant) and old.value in _LINE_BREAKS):
+                yield from _unescaped(target, indent)
+        case Call(function=Attribute(target=target, name="get"), arguments=(Constant(), *_)):
+            yield node
+            _ = target
+        case Call(function=Attribute(target=target, name=name)) if name in _PASSING_METHODS:
+            yield from _unescaped(target, indent)
+        case Conditional(then=then, otherwise=otherwise):
+            yield from _unescaped(then, indent)
+            if otherwise is not None:
+                yield from _unescaped(otherwise, indent)
+        case Operation(operators=operators, operands=operands) if set(operators) <= {"~", "+", "and", "or"}:
+            for operand in operands:
+                yield from _unescaped(operand, indent)
+        case _:
+            return
+
+
+def _is_too_shallow(node: Filter, indent: int | None) -> bool:
+    """Whether `indent(n)` certainly leaves later lines of the value behind the block's edge."""
+    if indent is None:
+        return False
+    for argument in node.arguments:
+        if isinstance(argument, Keyword) and argument.name == "width":
+            argument = argument.value  # noqa: PLW2901 - the argument itself, however it is passed
+        elif isinstance(argument, Keyword):
+            continue
+        width = argument.value if isinstance(argument, Constant) else None
+        return isinstance(width, int) and not isinstance(width, bool) and width < indent
+    return indent > 4  # noqa: PLR2004 - the width of Jinja's filter where none is given
+
+
+class _Sources:
+    """Where the names of a chunk come from."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        readings = Resolver().readings(chunk, 0)
+        self._bindings = {reading.span.start: reading.binding for reading in readings}
+        self._loops: dict[int, tuple[Statement, Tag]] = {}
+        for tag in chunk.tags:
+            if tag.kind == "statement":
+                statement = tag_tree(tag).statement
+                if statement.keyword == "for" and statement.expressions:
+                    for target in statement.targets:
+                        self._loops[tag.span.start + target.span.start] = (statement, tag)
+
+    def input_of(self, node: Expression, tag: Tag) -> tuple[str, tuple[str, ...], bool] | None:
+        """The input that a value comes from, the keys on the way, and whether through a loop."""
+        keys: list[str] = []
+        is_element = False
+        for _ in range(_MOST_STEPS):
+            match node:
+                case Attribute(target=target, name=name):
+                    keys.append(name)
+                    node = target
+                case Item(target=target, key=key):
+                    keys.append(str(key.value) if isinstance(key, Constant) else "")
+                    node = target
+                case Call(function=Attribute(target=target, name="get"), arguments=(Constant() as key, *_)):
+                    keys.append(str(key.value))
+                    node = target
+                case Name(span=span, name=name):
+                    binding = self._bindings.get(tag.span.start + span.start)
+                    if binding is None:
+                        if name in GLOBALS | INJECTED or name == "loop":
+                            return None
+                        return name, tuple(reversed(keys)), is_element
+                    loop = self._loop(binding)
+                    if loop is None:
+                        return None
+                    statement, tag = loop
+                    node, is_element = statement.expressions[0], True
+                    keys.append("")
+                case _:
+                    return None
+        return None
+
+    def _loop(self, binding: Binding) -> tuple[Statement, Tag] | None:
+        """The loop that binds the name, where the name is the loop's whole target."""
+        return self._loops.get(binding.span.start) if binding.kind == "for" else None
+
+
+_MOST_STEPS: Final = 50
+"""Attributes and loops on the way from a printed value to its input; longer ways are left alone."""

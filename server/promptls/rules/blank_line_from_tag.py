@@ -1,0 +1,194 @@
+"""A tag on a line of its own that leaves a blank line in the prompt.
+
+## What it does
+
+Looks at statements and comments that stand alone on a line of a block scalar (`|`), once for each
+content. A line at the very beginning or end of the content, which Prompt Poet strips, is left alone, and so
+is a tag that trims its line (`{%-`).
+
+## Why is this bad?
+
+Jinja takes the tag away and leaves its line: the model gets a blank line there, and a loop puts one
+between any two of its turns. Some models read a blank line as the end of a list.
+
+## Example
+
+```yaml
+- name: rules
+  content: |
+    Rules:
+    {% for rule in rules %}
+       ^^^ blank-line-from-tag: `for` on a line of its own leaves a blank line in the prompt, and 1 more tag here
+    - {{ escape_special_characters(rule) }}
+    {% endfor %}
+```
+
+Use instead:
+
+```yaml
+- name: rules
+  content: |
+    Rules:
+    {%- for rule in rules %}
+    - {{ escape_special_characters(rule) }}
+    {%- endfor %}
+```
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from promptls.meaning.contents import MOVED, Content, chunk_contents, tags_in
+from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.blocks import chunk_blocks
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scan import Tag
+from promptls.text.lines import line_end
+from promptls.text.span import Span
+
+
+class _TagLine(NamedTuple):
+    """A line that holds nothing but tags that print nothing."""
+
+    line: int
+    tags: tuple[Tag, ...]
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """The first tag of each of the chunk's contents that leaves a blank line."""
+    for content in chunk_contents(chunk):
+        if content.value.style != "|" or _holds_moved_text(chunk, content):
+            continue
+        tags = list(tags_in(chunk, content))
+        found = [line for line in _tag_lines(chunk, tags) if _is_between(chunk, content, line, tags)]
+        if not found:
+            continue
+        tag = found[0].tags[0]
+        word = "comment" if tag.kind == "comment" else f"`{tag_tree(tag).statement.keyword}`"
+        span = (
+            tag.span
+            if tag.kind == "comment"
+            else tag_tree(tag).statement.keyword_span.shifted(tag.span.start)
+        )
+        more = len(found) - 1
+        others = f", and {more} more {'tags' if more > 1 else 'tag'} here" if more else ""
+        message = f"{word} on a line of its own leaves a blank line in the prompt{others}"
+        if tag.kind == "comment":
+            message = f"a {message}"
+        yield Finding(span, message, tuple(_fix(chunk, found, tags)))
+
+
+def _holds_moved_text(chunk: Chunk, content: Content) -> bool:
+    """Whether a macro, a block `set` or the like stands in the content, whose lines come out elsewhere."""
+    return any(
+        pair.keyword in MOVED
+        and content.value.span.start <= chunk.tags[pair.opening].span.start < content.value.span.end
+        for pair in chunk_blocks(chunk).pairs
+    )
+
+
+def _line_of(chunk: Chunk, offset: int) -> int:
+    return bisect_right(chunk.line_starts, offset) - 1
+
+
+def _tag_lines(chunk: Chunk, tags: list[Tag]) -> Iterator[_TagLine]:
+    """The lines of tags whose line breaks stay: no tag on them, before or behind trims."""
+    by_line: dict[int, list[int]] = {}
+    for index, tag in enumerate(tags):
+        for line in {_line_of(chunk, tag.span.start), _line_of(chunk, tag.span.end)}:
+            by_line.setdefault(line, []).append(index)
+    for line, indexes in by_line.items():
+        on_line = [tags[index] for index in indexes]
+        if any(
+            tag.kind not in {"statement", "comment"} or tag.unclosed or tag.trims_before or tag.trims_after
+            for tag in on_line
+        ):
+            continue
+        start = chunk.line_starts[line]
+        end = line_end(chunk.text, start)
+        if any(not start <= tag.span.start <= tag.span.end <= end for tag in on_line):
+            continue
+        edges = [start, *(place for tag in on_line for place in tag.span), end]
+        if any(chunk.text[edges[i] : edges[i + 1]].strip() for i in range(0, len(edges), 2)):
+            continue
+        before = tags[indexes[0] - 1] if indexes[0] else None
+        behind = tags[indexes[-1] + 1] if indexes[-1] + 1 < len(tags) else None
+        if before and before.trims_after and not chunk.text[before.span.end : start].strip():
+            continue
+        if behind and behind.trims_before and not chunk.text[end : behind.span.start].strip():
+            continue
+        yield _TagLine(line, tuple(on_line))
+
+
+def _is_between(chunk: Chunk, content: Content, line: _TagLine, tags: list[Tag]) -> bool:
+    """Whether text of the content comes out before and behind the line, so that no stripping reaches it."""
+    shown = _shown_lines(chunk, content, tags)
+    if not shown or shown[0] > line.line:
+        return False
+    until = line.line
+    for pair in chunk_blocks(chunk).pairs:
+        closing = chunk.tags[pair.closing]
+        if any(chunk.tags[middle] in line.tags for middle in pair.middles):
+            until = max(until, _line_of(chunk, closing.span.start))
+        if pair.keyword == "for" and closing in line.tags and not pair.middles:
+            opening = chunk.tags[pair.opening]
+            rest = chunk.text[opening.span.end : line_end(chunk.text, opening.span.end)]
+            body = (_line_of(chunk, opening.span.start), line.line)
+            if not rest.strip() and not opening.trims_after and any(body[0] < at < body[1] for at in shown):
+                return True
+    return shown[-1] > until
+
+
+def _shown_lines(chunk: Chunk, content: Content, tags: list[Tag]) -> list[int]:
+    """The lines of a content on which something comes out, in order."""
+    start = content.value.span.start
+    begin = line_end(chunk.text, start)
+    shown = {_line_of(chunk, tag.span.start) for tag in tags if tag.kind in {"output", "raw"}}
+    position = begin
+    for tag in chunk.tags:
+        if begin <= tag.span.start < content.value.span.end:
+            shown |= _written_lines(chunk, position, tag.span.start)
+            position = max(tag.span.end, position)
+    shown |= _written_lines(chunk, position, content.value.span.end)
+    return sorted(shown)
+
+
+def _written_lines(chunk: Chunk, start: int, end: int) -> set[int]:
+    """The lines between two places on which a word stands."""
+    found = set()
+    line = _line_of(chunk, start)
+    while line < len(chunk.line_starts) and chunk.line_starts[line] < end:
+        following = chunk.line_starts[line + 1] if line + 1 < len(chunk.line_starts) else len(chunk.text)
+        if chunk.text[max(start, chunk.line_starts[line]) : min(end, following)].strip():
+            found.add(line)
+        line += 1
+    return found
+
+
+def _fix(chunk: Chunk, lines: list[_TagLine], tags: list[Tag]) -> Iterator[Fix]:
+    """Trims the line break before each tag, unless a blank line that is meant would go as well."""
+    if any(tag.trims_before or tag.trims_after for tag in tags):
+        return
+    edits = []
+    for line, on_line in lines:
+        above = chunk.text[chunk.line_starts[line - 1] : chunk.line_starts[line]]
+        if above.strip():
+            place = on_line[0].span.start + 2
+            edits.append(Edit(Span(place, place), "-"))
+    if edits:
+        yield Fix("Trim the lines of these tags" if len(edits) > 1 else "Trim the tag's line", tuple(edits))
+
+
+RULE = Rule(
+    name="blank-line-from-tag",
+    summary="a tag on a line of its own that leaves a blank line in the prompt",
+    severity="hint",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check_chunk=check_chunk,
+)

@@ -1,0 +1,193 @@
+"""White space that Prompt Poet strips from a content.
+
+## What it does
+
+Reports white space at the beginning and at the end of a content that is written on purpose: inside the
+quotes of a quoted value, behind the last word of a block, or before its first word where the block says
+how far it is indented (`|2`). In `sections`, where only spaces and tabs are stripped from each section,
+it also reports a `<|space|>` at the very beginning and end of the part, because it is lost there.
+
+## Why is this bad?
+
+The model gets the prompt without it: `Answer: ` arrives as `Answer:`, and two parts that are joined run
+into each other. `<|space|>` becomes a space after the stripping.
+
+## Example
+
+```yaml
+- name: question
+  content: "Question: "
+                     ^ stripped-whitespace: Prompt Poet strips this white space; `<|space|>` stays
+- name: answer
+  content: 42 is the answer.
+```
+
+Use instead:
+
+```yaml
+- name: question
+  content: "Question:<|space|>"
+- name: answer
+  content: 42 is the answer.
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.meaning.contents import Content, block_indent, chunk_contents, tags_in
+from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.scan import Tag
+from promptls.text.span import Span
+
+_MARKER: Final = "<|space|>"
+_PLAIN: Final = re.compile(r"[ \t]")
+_ESCAPED: Final = re.compile(r"[ \t]|\\[ntr\t ]")
+"""White space in double quotes, written out or as an escape."""
+_ESCAPED_IN_LINE: Final = re.compile(r"[ \t]|\\[t\t ]")
+_CHARACTER: Final = re.compile(r"\\.|.", re.DOTALL)
+_LINE: Final = re.compile(r"[^\r\n]*")
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """The white space at the ends of the chunk's contents that the model does not get."""
+    for content in chunk_contents(chunk):
+        inside = _inside(chunk, content)
+        if inside is None:
+            continue
+        text = chunk.text[inside.start : inside.end]
+        stripped = _stripped(content)
+        before = _leading(text, stripped)
+        behind = _trailing(text, stripped) if before < len(text) else 0
+        if content.is_block:
+            before = _indentation(chunk, content, inside.start)
+            behind = 0 if _ends_with_line(content) else behind
+        if before:
+            yield _finding(chunk, content, Span(inside.start, inside.start + before), at_start=True)
+        if behind:
+            yield _finding(chunk, content, Span(inside.end - behind, inside.end), at_start=False)
+        yield from _lost_markers(chunk, content, inside)
+
+
+def _inside(chunk: Chunk, content: Content) -> Span | None:
+    """The span of a content's own text: between the quotes, or the lines of a block up to its last word.
+
+    None for plain values, which YAML itself strips.
+    """
+    span = content.value.span
+    if content.value.style in {"'", '"'}:
+        return Span(span.start + 1, max(span.end - 1, span.start + 1))
+    if not content.is_block:
+        return None
+    prints = [tag for tag in tags_in(chunk, content) if tag.kind in {"output", "raw"}]
+    last = max([span.end, *(tag.span.end for tag in prints)])
+    lines = [start for start in chunk.line_starts if span.start < start < last]
+    shown = [start for start in lines if _shows(chunk, start, prints)]
+    return Span(shown[0], shown[-1] + len(_line(chunk, shown[-1]))) if shown else None
+
+
+def _line(chunk: Chunk, start: int) -> str:
+    match = _LINE.match(chunk.text, start)
+    return match.group() if match else ""
+
+
+def _shows(chunk: Chunk, start: int, prints: list[Tag]) -> bool:
+    """Whether anything of a line can come out: a word, or a tag that prints."""
+    end = start + len(_line(chunk, start))
+    if any(tag.span.start < end and tag.span.end > start for tag in prints):
+        return True
+    pieces = []
+    position = start
+    for tag in chunk.tags:
+        if tag.span.start < end and tag.span.end > start:
+            pieces.append(chunk.text[position : max(tag.span.start, position)])
+            position = min(max(tag.span.end, position), end)
+    return bool("".join([*pieces, chunk.text[position:end]]).strip())
+
+
+def _stripped(content: Content) -> re.Pattern[str]:
+    """What Prompt Poet strips from a content, as it is written; in sections line breaks stay."""
+    if content.value.style == '"':
+        return _ESCAPED if content.section is None else _ESCAPED_IN_LINE
+    return _PLAIN
+
+
+def _ends_with_line(content: Content) -> bool:
+    """Whether a block's last line break stays and keeps the spaces before it: in sections, unless `-`."""
+    return content.section is not None and content.section < content.sections - 1 and not content.is_chomped
+
+
+def _leading(text: str, stripped: re.Pattern[str]) -> int:
+    position = 0
+    while match := stripped.match(text, position):
+        position = match.end()
+    return position
+
+
+def _trailing(text: str, stripped: re.Pattern[str]) -> int:
+    """How many characters of white space end a text; an escaped backslash is none."""
+    begin: int | None = None
+    for match in _CHARACTER.finditer(text):
+        if not stripped.fullmatch(match.group()):
+            begin = None
+        elif begin is None:
+            begin = match.start()
+    return 0 if begin is None else len(text) - begin
+
+
+def _indentation(chunk: Chunk, content: Content, first: int) -> int:
+    """How many spaces stand before the first word of a block beyond its own indentation."""
+    indent = block_indent(chunk, content)
+    line = _line(chunk, first)
+    spaces = len(line) - len(line.lstrip(" "))
+    if indent is None or spaces <= indent:
+        return 0
+    return spaces
+
+
+def _finding(chunk: Chunk, content: Content, span: Span, *, at_start: bool) -> Finding:
+    if content.is_block and at_start:
+        span = Span(span.start + (block_indent(chunk, content) or 0), span.end)
+    written = chunk.text[span.start : span.end]
+    if _is_outermost(content, at_start=at_start):
+        place = "first" if at_start else "last"
+        message = f"Prompt Poet strips this white space at the edge of the part's {place} section"
+        return Finding(span, message)
+    message = "Prompt Poet strips this white space"
+    if written.strip(" "):
+        return Finding(span, message)
+    marked = Edit(span, _MARKER * len(written))
+    return Finding(span, f"{message}; `{_MARKER}` stays", (Fix(f"Write `{_MARKER}`", (marked,)),))
+
+
+def _is_outermost(content: Content, *, at_start: bool) -> bool:
+    """Whether the place is the very beginning or end of a part that is made of sections."""
+    return content.section is not None and content.section == (0 if at_start else content.sections - 1)
+
+
+def _lost_markers(chunk: Chunk, content: Content, inside: Span) -> Iterator[Finding]:
+    """The markers at the edges of a part that is made of sections: they are stripped as spaces."""
+    text = chunk.text[inside.start : inside.end]
+    body = text.strip()
+    offset = inside.start + (len(text) - len(text.lstrip()))
+    message = f"Prompt Poet strips `{_MARKER}` here, at the edge of a part with `sections`"
+    if _is_outermost(content, at_start=True) and body.startswith(_MARKER):
+        yield Finding(Span(offset, offset + len(_MARKER)), message)
+    if _is_outermost(content, at_start=False) and body.endswith(_MARKER) and len(body) > len(_MARKER):
+        end = offset + len(body)
+        yield Finding(Span(end - len(_MARKER), end), message)
+
+
+RULE = Rule(
+    name="stripped-whitespace",
+    summary="white space that Prompt Poet strips from a content",
+    severity="information",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check_chunk=check_chunk,
+)
