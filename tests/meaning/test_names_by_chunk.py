@@ -1,4 +1,4 @@
-"""Names are put together from what each piece of a file keeps; the outcome is that of reading it in one piece."""
+"""Names are put together from pieces of a file; the outcome is that of reading it in one piece."""
 
 from __future__ import annotations
 

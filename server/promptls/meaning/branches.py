@@ -14,7 +14,7 @@ _REPEATING = frozenset({"for", "macro", "call", "block"})
 
 
 class OpenBlock(NamedTuple):
-    """A block around a place: the offset of the tag that opens it, and in which of its branches the place is."""
+    """A block around a place: the offset of its opening tag, and in which of its branches the place is."""
 
     keyword: str
     opening: int
@@ -22,7 +22,7 @@ class OpenBlock(NamedTuple):
 
 
 class Branches(NamedTuple):
-    """The branches of a piece; offsets count from its start. Blocks that are never closed reach to its end."""
+    """The branches of a piece, at offsets from its start; blocks that are never closed reach to its end."""
 
     piece: Piece
 

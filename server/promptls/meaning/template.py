@@ -21,6 +21,8 @@ from promptls.syntax.yaml.nodes import Mapping, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.span import Span
 
+_NOTHING: Final = Declarations()
+
 
 class PlacedPart(NamedTuple):
     """A part and the offset of its chunk, to which the part's own spans are relative."""
@@ -61,7 +63,7 @@ class Template:
         if self.kind in {Kind.OBJECT, Kind.EVALUATION} and (root := self.root) is not None:
             keys = frozenset(text for entry in root.entries if (text := key_text(entry)) is not None)
             return declarations_of(root, plain_data(root), Span(0, 0), keys)
-        return Declarations()
+        return _NOTHING
 
     @cached_property
     def root(self) -> Mapping | None:

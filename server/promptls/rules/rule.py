@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import cleandoc
 from sys import modules
 from typing import TYPE_CHECKING, Literal
 
+from promptls.meaning.header import Declarations
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import Template
 from promptls.settings.project import Project
@@ -69,6 +70,13 @@ class Finding:
     rule: str = ""
     severity: Severity | None = None
 
+    def shifted(self, by: int) -> Finding:
+        """The same finding in a text that begins `by` characters earlier; related places stay."""
+        if not by:
+            return self
+        fixes = tuple(fix.shifted(by) for fix in self.fixes)
+        return replace(self, span=self.span.shifted(by), fixes=fixes)
+
 
 @dataclass(frozen=True, slots=True)
 class FileContext:
@@ -85,9 +93,11 @@ class FileContext:
 class Rule:
     """One rule. Its page is the docstring of the module that declares it.
 
-    `check` looks at a whole file; `check_chunk` at one chunk, with spans that count from the
-    chunk's start, and its findings are kept with the chunk; `check_rendering` looks at what a
-    file was rendered to, once the typing pauses. A rule has one of the three.
+    `check` looks at a whole file at each change, so it asks only what is put together from pieces.
+    `check_chunk` looks at one chunk, with spans that count from the chunk's start, and its findings
+    are kept with the chunk; `check_declared` too, for as long as the file declares the same.
+    `check_rendering` looks at what a file was rendered to, once the typing pauses. A rule has one of
+    the four.
     """
 
     name: str
@@ -97,6 +107,7 @@ class Rule:
     kinds: frozenset[Kind]
     check: Callable[[FileContext], Iterable[Finding]] | None = None
     check_chunk: Callable[[Chunk, Project], Iterable[Finding]] | None = None
+    check_declared: Callable[[Chunk, Declarations, Project], Iterable[Finding]] | None = None
     check_rendering: Callable[[FileContext, FileRendering], Iterable[Finding]] | None = None
     since: str = "0.1.0"
 

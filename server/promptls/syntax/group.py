@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Final, NamedTuple, TypeVar
 
 from promptls.syntax.chunk import Chunk
@@ -162,7 +162,7 @@ def _packed(children: tuple[Chunk, ...] | tuple[Group, ...]) -> list[Group]:
     """The children in as few groups as can hold them, of about one size."""
     number = -(-len(children) // _MOST_CHILDREN)
     bounds = [len(children) * index // number for index in range(number + 1)] if number else [0]
-    return [Group(children[begin:end]) for begin, end in zip(bounds, bounds[1:], strict=False)]
+    return [Group(children[begin:end]) for begin, end in pairwise(bounds)]
 
 
 def _replaced(group: Group, first: int, last: int, fresh: tuple[Chunk, ...]) -> list[Group]:

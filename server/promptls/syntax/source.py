@@ -138,7 +138,7 @@ class Source:
         return self._recut(first.index, last, new)
 
     def _depending_on(self, span: Span) -> Located:
-        """The first chunk whose tags may change when `span` does: that of its start, or one that reaches it."""
+        """The first chunk whose tags may change when `span` does: its own, or one that reaches it."""
         first = self.located(span.start)
         if not self.root.is_reaching:
             return first
