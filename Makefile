@@ -24,7 +24,7 @@ test: setup lint test-python test-node setup-editors ## everything that must pas
 	@$(BIN)/pytest -m editor
 
 test-quick: setup ## the Python tests of a minute: no server process, no editor, no model
-	@$(BIN)/pytest --numprocesses 2 --quiet -m "not editor and not model" \
+	@$(BIN)/pytest --numprocesses 2 --quiet -m "not editor and not model and not install" \
 		--ignore tests/protocol --ignore tests/robustness --ignore tests/corpus
 
 test-python: setup ## the Python tests, but for those in a real VS Code
