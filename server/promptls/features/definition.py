@@ -1,0 +1,139 @@
+"""Where a symbol comes from: its binding, its declaration, the macro behind an import, the included file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from promptls.features.document_links import link_at
+from promptls.features.symbols import Occurrence, Symbol, occurrences, symbol_at
+from promptls.features.symbols.find import NO_VARIABLES, symbol_variable
+from promptls.features.symbols.macros import macro_meant
+from promptls.features.symbols.shared_variable import imported_file
+from promptls.meaning.mentions import mention_at
+from promptls.meaning.scopes import Binding
+from promptls.meaning.template import Template
+from promptls.meaning.variables import NamePlace, name_at
+from promptls.text.span import Span
+from promptls.workspace.contract import functions_path
+from promptls.workspace.python_names import functions_in
+from promptls.workspace.snapshot import Snapshot
+
+
+class Target(NamedTuple):
+    """Where to go: `span` in the file at `path`; `origin` is what stands at the place asked about."""
+
+    path: str
+    span: Span
+    origin: Span
+
+
+_TOP = Span(0, 0)
+
+
+def definitions(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ...]:
+    """Where the symbol at `offset` gets what it is: the likeliest place first."""
+    near = _bound_nearby(snapshot, path, offset)
+    if near is not None:
+        return (near,)
+    symbol = symbol_at(snapshot, path, offset)
+    if symbol is None:
+        link = link_at(snapshot, path, offset)
+        return (Target(link.target, _TOP, link.span),) if link is not None else ()
+    places = dict.fromkeys(_defined(snapshot, symbol))
+    return tuple(Target(file, span, symbol.span) for file, span in places)
+
+
+def declarations(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ...]:
+    """Where it is said that there is the symbol at `offset`: the import, where its definition is elsewhere.
+
+    Of an input its declaration, of everything else its definition.
+    """
+    symbol = symbol_at(snapshot, path, offset)
+    variable = symbol_variable(snapshot, symbol) if symbol is not None else None
+    if symbol is not None and symbol.kind == "import" and variable is not None:
+        return tuple(Target(symbol.home, binding.span, symbol.span) for binding in variable.bindings)
+    if symbol is not None and symbol.kind == "input":
+        declared = _of_use(occurrences(snapshot, symbol), "declaration")
+        if declared:
+            return tuple(Target(*place, symbol.span) for place in declared)
+    return definitions(snapshot, path, offset)
+
+
+def _bound_nearby(snapshot: Snapshot, path: str, offset: int) -> Target | None:
+    """The binding of a variable that the file certainly binds, found without its other places."""
+    template = snapshot.template(path)
+    place = name_at(template, offset) if template is not None else None
+    for reading in template.names.readings_in(offset) if template is not None and place else ():
+        binding = reading.binding
+        if place is not None and reading.span == place.span and binding is not None and reading.certain:
+            goes_on = binding.kind in {"import", "implied"}
+            return None if goes_on else Target(path, binding.span, reading.span)
+    return None
+
+
+def _defined(snapshot: Snapshot, symbol: Symbol) -> Iterator[tuple[str, Span]]:
+    if symbol.kind == "file":
+        yield symbol.home, _TOP
+        return
+    if symbol.kind in NO_VARIABLES:
+        yield from _of_use(occurrences(snapshot, symbol), "declaration")
+        return
+    template = snapshot.template(symbol.home)
+    variable = symbol_variable(snapshot, symbol)
+    if template is None or variable is None or symbol.kind == "own":
+        return
+    if symbol.kind == "function":
+        yield from _function(snapshot, symbol)
+        return
+    for binding in _newest_first(variable.bindings, symbol, template):
+        yield from _behind(snapshot, symbol.home, template, binding)
+    if variable.is_input:
+        found = occurrences(snapshot, symbol)
+        declared = _of_use(found, "declaration")
+        given = [(each.path, each.span) for each in found if each.use == "write" and each.where == "template"]
+        passed = [(each.path, each.span) for each in found if each.where == "python"]
+        yield from declared or given or passed
+
+
+def _newest_first(bindings: tuple[Binding, ...], symbol: Symbol, template: Template) -> list[Binding]:
+    """The bindings, with that first that the symbol's own place refers to."""
+    meant = None
+    if symbol.anchor is not None:
+        for reading in template.names.readings_in(symbol.anchor.start):
+            if reading.span == symbol.anchor:
+                meant = reading.binding
+        meant = meant or next((each for each in bindings if each.span == symbol.anchor), None)
+    return sorted(bindings, key=lambda binding: (binding != meant, binding.span))
+
+
+def _behind(
+    snapshot: Snapshot, path: str, template: Template, binding: Binding
+) -> Iterator[tuple[str, Span]]:
+    """The binding, or what it imports."""
+    if binding.kind != "import":
+        yield path, binding.span
+        return
+    macro = macro_meant(snapshot, path, NamePlace(binding.name, binding.span))
+    if macro is not None:
+        yield macro.path, macro.span
+        return
+    mention = mention_at(template.source, binding.span.start)
+    target = imported_file(snapshot, path, template, mention) if mention is not None else None
+    yield (target, _TOP) if target is not None else (path, binding.span)
+
+
+def _of_use(places: tuple[Occurrence, ...], use: str) -> list[tuple[str, Span]]:
+    return [(each.path, each.span) for each in places if each.use == use]
+
+
+def _function(snapshot: Snapshot, symbol: Symbol) -> Iterator[tuple[str, Span]]:
+    """The function of the functions file."""
+    file = functions_path(snapshot, symbol.home)
+    program = snapshot.template(file) if file is not None else None
+    for function in functions_in(file) or () if file is not None else ():
+        if function.name == symbol.name and program is not None and file is not None:
+            line = program.source.line_span(function.line)
+            at = max(program.source.slice(line).find(function.name), 0)
+            yield str(Path(file)), Span(line.start + at, line.start + at + len(function.name))

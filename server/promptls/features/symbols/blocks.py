@@ -1,0 +1,58 @@
+"""Blocks: a name that a template, those that extend it and those that it extends share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.features.symbols.symbol import Occurrence
+from promptls.meaning.mentions import mentions_of
+from promptls.meaning.template import Template
+from promptls.text.span import Span
+from promptls.workspace.snapshot import Snapshot
+
+
+def block_places(snapshot: Snapshot, path: str, name: str) -> Iterator[Occurrence]:
+    """The places of a block in the file at `path` and in every file that is tied to it by `extends`."""
+    for other in family(snapshot, path):
+        template = snapshot.template(other)
+        if template is not None:
+            yield from blocks_in(template, other, name)
+
+
+def blocks_in(template: Template, path: str, name: str) -> Iterator[Occurrence]:
+    """The places of a block in one file: where it begins, where it ends, where `self` calls it."""
+    for mention in mentions_of(template.source, name):
+        if mention.kind == "block":
+            opens = _opens(template, mention.span)
+            yield Occurrence(path, mention.span, "declaration" if opens else "read")
+
+
+def _opens(template: Template, span: Span) -> bool:
+    located = template.source.located(span.start)
+    for tag in located.chunk.tags:
+        begin = located.start + tag.span.start
+        if begin <= span.start < begin + len(tag.text):
+            return tag.text[tag.inner_start :].lstrip().startswith("block")
+    return False
+
+
+def family(snapshot: Snapshot, path: str) -> tuple[str, ...]:
+    """The files tied to the one at `path` by `extends`, over any number of steps; itself first."""
+    found: dict[str, None] = {}
+    waiting = [path]
+    while waiting:
+        current = waiting.pop(0)
+        if current in found:
+            continue
+        found[current] = None
+        waiting += _parents(snapshot, current)
+        children = sorted(snapshot.includers(current))
+        waiting += (child for child in children if current in _parents(snapshot, child))
+    return tuple(found)
+
+
+def _parents(snapshot: Snapshot, path: str) -> list[str]:
+    template = snapshot.template(path)
+    references = template.references if template is not None else ()
+    targets = (snapshot.resolve(path, each) for each in references if each.keyword == "extends")
+    return [target for target in targets if target is not None]

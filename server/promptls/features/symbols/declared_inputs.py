@@ -1,0 +1,112 @@
+"""Where an input's name stands outside of Jinja: in what a file declares, and in the data given to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from promptls.features.symbols.data_keys import key_spans
+from promptls.features.symbols.symbol import Occurrence
+from promptls.meaning.header import Declarations
+from promptls.meaning.parts import chunk_items
+from promptls.meaning.template import Template
+from promptls.syntax.group import Located, chunks_where, united
+from promptls.syntax.yaml.nodes import Sequence, key_text, scalar_text
+from promptls.text.span import Span
+from promptls.workspace.snapshot import Snapshot
+
+_KEY: Final = "expected_template_data_keys"
+
+
+def declared_places(template: Template, path: str, name: str) -> Iterator[Occurrence]:
+    """The places in the file at `path` that name an input in YAML.
+
+    Those are its declaration, the keys of examples, and `expected_template_data_keys` of parts.
+    """
+    yield from _in_declarations(template, path, name)
+    for located in chunks_where(template.source.root, _expects):
+        yield from _in_parts(template, path, located, name)
+
+
+def declared_at(template: Template, path: str, offset: int) -> Occurrence | None:
+    """The place at `offset` that names an input in YAML."""
+    places: Iterator[Occurrence] = iter(())
+    if template.declarations.tree is not None and template.declarations.tree.span.contains(offset):
+        places = _in_declarations(template, path, None)
+    located = template.source.located(offset)
+    for occurrence in (*places, *_in_parts(template, path, located, None)):
+        if occurrence.span.contains(offset):
+            return occurrence
+    return None
+
+
+def _in_declarations(template: Template, path: str, name: str | None) -> Iterator[Occurrence]:
+    declared = template.declarations
+    for key in declared.inputs or ():
+        if name in {None, key.name}:
+            yield from _place(template, path, key.span, key.name, declares=True)
+    names = frozenset((name,)) if name is not None else input_names(template)
+    for example in declared.examples:
+        for entry in example.entries:
+            text = key_text(entry)
+            if text in names:
+                yield from _place(template, path, entry.key.span, text)
+
+
+def input_names(template: Template) -> frozenset[str]:
+    """The inputs that a file declares or reads."""
+    return frozenset(key.name for key in template.declarations.inputs or ()) | template.names.input_names
+
+
+_expects: Final = united(lambda chunk: _KEY in chunk.text, any)
+"""Whether a part of the piece lists the inputs that it expects."""
+
+
+def _in_parts(template: Template, path: str, located: Located, name: str | None) -> Iterator[Occurrence]:
+    if not _expects(located.chunk):
+        return
+    for part in chunk_items(located.chunk).parts:
+        value = part.value(_KEY)
+        for item in value.items if isinstance(value, Sequence) else ():
+            text = scalar_text(item)
+            if text is not None and name in {None, text}:
+                yield from _place(template, path, item.span.shifted(located.start), text)
+
+
+def _place(
+    template: Template, path: str, span: Span, name: str, *, declares: bool = False
+) -> Iterator[Occurrence]:
+    bare = bare_span(template, span, name)
+    if bare is not None:
+        yield Occurrence(path, bare, "declaration" if declares else "write", "header")
+
+
+def bare_span(template: Template, span: Span, text: str) -> Span | None:
+    """The span of a scalar without its quotes; None where escapes make it look unlike its text."""
+    written = template.source.slice(span)
+    if written == text:
+        return span
+    if written[1:-1] == text and written[:1] in {"'", '"'}:
+        return Span(span.start + 1, span.end - 1)
+    return None
+
+
+def data_files(path: str, declared: Declarations) -> Iterator[Path]:
+    """The files of samples and rows that a file names."""
+    settings = declared.settings
+    named = [settings.samples, *(each.dataset for each in (settings.experiments or {}).values())]
+    for name in dict.fromkeys(named):
+        if name:
+            yield Path(path).parent / name
+
+
+def data_places(snapshot: Snapshot, path: str, template: Template, name: str) -> Iterator[Occurrence]:
+    """The places that name an input in the samples and data sets of the file at `path`."""
+    inputs = input_names(template) | {name}
+    for file in data_files(path, template.declarations):
+        held = snapshot.template(str(file))
+        if held is None:
+            continue
+        for span in key_spans(file.suffix.lower(), held.source.text, name, inputs):
+            yield Occurrence(str(file), span, "write", "data")

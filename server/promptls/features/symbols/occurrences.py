@@ -1,0 +1,131 @@
+"""All places of a symbol in the workspace, in the order of files and places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from promptls.features.symbols.blocks import block_places, blocks_in
+from promptls.features.symbols.declared_inputs import data_places, declared_places
+from promptls.features.symbols.file_names import file_places
+from promptls.features.symbols.find import NO_VARIABLES, symbol_variable
+from promptls.features.symbols.macros import arguments_of, macro_of, other_names
+from promptls.features.symbols.part_names import part_places
+from promptls.features.symbols.shared_variable import shared_variable
+from promptls.features.symbols.symbol import Occurrence, Symbol, Use
+from promptls.meaning.template import Template
+from promptls.meaning.variables import NamePlace, Variable, variable_at
+from promptls.text.span import Span
+from promptls.workspace.snapshot import Snapshot
+
+_DECLARING: Final = frozenset({"macro", "parameter", "import"})
+"""Ways of binding that say what a thing is, and do not only give a value."""
+
+
+def occurrences(snapshot: Snapshot, symbol: Symbol) -> tuple[Occurrence, ...]:
+    """Every place of the symbol, in each file that shares it; each once."""
+    template = snapshot.template(symbol.home)
+    if template is None and symbol.kind != "file":
+        return ()
+    if symbol.kind in NO_VARIABLES:
+        return _ordered(_places_of_others(snapshot, symbol))
+    variable = symbol_variable(snapshot, symbol)
+    if variable is None:
+        return ()
+    if symbol.kind == "own":
+        return _ordered(_variable_places(symbol.home, variable))
+    found = list(_shared_places(snapshot, symbol.home, variable))
+    if symbol.kind == "parameter" and template is not None:
+        found += _arguments(snapshot, template, symbol, variable)
+    return _ordered(found)
+
+
+def places_here(snapshot: Snapshot, symbol: Symbol) -> tuple[Occurrence, ...]:
+    """The places of the symbol in the file where it was found; others are read only where they must be."""
+    template = snapshot.template(symbol.path)
+    is_elsewhere = symbol.kind == "import" or symbol.home != symbol.path
+    if template is None or (symbol.kind not in {"block", "file"} and is_elsewhere):
+        return tuple(each for each in occurrences(snapshot, symbol) if each.path == symbol.path)
+    if symbol.kind == "block":
+        return _ordered(blocks_in(template, symbol.path, symbol.name))
+    if symbol.kind in NO_VARIABLES:
+        return tuple(
+            each for each in _ordered(_places_of_others(snapshot, symbol)) if each.path == symbol.path
+        )
+    variable = symbol_variable(snapshot, symbol)
+    if variable is None:
+        return ()
+    found = list(_variable_places(symbol.path, variable))
+    if variable.is_input:
+        found += declared_places(template, symbol.path, symbol.name)
+    if symbol.kind == "parameter":
+        calls = _calls(template, symbol.path, variable)
+        found += (
+            Occurrence(symbol.path, span, "read")
+            for span in arguments_of(template, symbol.name, calls.__contains__)
+        )
+    return _ordered(found)
+
+
+def _places_of_others(snapshot: Snapshot, symbol: Symbol) -> Iterator[Occurrence]:
+    if symbol.kind == "block":
+        yield from block_places(snapshot, symbol.home, symbol.name)
+    elif symbol.kind == "file":
+        yield from file_places(snapshot, symbol.home)
+    elif (template := snapshot.template(symbol.home)) is not None:
+        yield from part_places(template, symbol.home, symbol.kind, symbol.name)
+
+
+def _ordered(found: Iterable[Occurrence]) -> tuple[Occurrence, ...]:
+    """The places in order, each once: as what it does, and not as what is read, where it is both."""
+    once: dict[tuple[str, Span], Occurrence] = {}
+    for each in found:
+        known = once.get((each.path, each.span))
+        if known is None or known.use == "read":
+            once[each.path, each.span] = each
+    return tuple(sorted(once.values(), key=lambda each: (each.path, each.span)))
+
+
+def _shared_places(snapshot: Snapshot, path: str, variable: Variable) -> Iterator[Occurrence]:
+    shared, further = shared_variable(snapshot, path, variable)
+    yield from further
+    for each in shared:
+        yield from _variable_places(each.path, each.variable)
+        template = snapshot.template(each.path)
+        if each.variable.is_input and template is not None:
+            yield from declared_places(template, each.path, variable.name)
+            yield from data_places(snapshot, each.path, template, variable.name)
+
+
+def _variable_places(path: str, variable: Variable) -> Iterator[Occurrence]:
+    for binding in variable.bindings:
+        use: Use = "declaration" if binding.kind in _DECLARING else "write"
+        yield Occurrence(path, binding.span, use)
+    for reading in variable.readings:
+        yield Occurrence(path, reading.span, "read")
+
+
+def _arguments(
+    snapshot: Snapshot, template: Template, symbol: Symbol, parameter: Variable
+) -> Iterator[Occurrence]:
+    """The keyword arguments that stand for a macro's parameter, wherever the macro is called."""
+    macro = macro_of(template, symbol.home, parameter)
+    called = variable_at(template, NamePlace(macro.name, macro.span)) if macro is not None else None
+    if called is None:
+        return
+    places = list(_shared_places(snapshot, symbol.home, called))
+    for path in dict.fromkeys(each.path for each in places):
+        other = snapshot.template(path)
+        if other is None:
+            continue
+        spans = {each.span for each in places if each.path == path}
+        spans.update([span for named in spans for span in other_names(other, named)])
+        for span in arguments_of(other, symbol.name, spans.__contains__):
+            yield Occurrence(path, span, "read")
+
+
+def _calls(template: Template, path: str, parameter: Variable) -> frozenset[Span]:
+    """The places of the file itself that read the macro of a parameter."""
+    macro = macro_of(template, path, parameter)
+    called = variable_at(template, NamePlace(macro.name, macro.span)) if macro is not None else None
+    return frozenset(reading.span for reading in called.readings) if called is not None else frozenset()

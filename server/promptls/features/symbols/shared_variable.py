@@ -1,0 +1,166 @@
+"""A variable in every file that shares it: through includes, `extends` and imports.
+
+An included file sees what its includer sees at that place, a parent what its child binds, an
+importer what the imported file binds at its top. All these are one symbol: a name changed in
+one of the files and not in the others would not be found any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from promptls.features.symbols.symbol import Occurrence
+from promptls.meaning.mentions import Mention, mention_at, mentions_of
+from promptls.meaning.references import TemplateReference
+from promptls.meaning.template import Template
+from promptls.meaning.variables import (
+    NamePlace,
+    Variable,
+    exported_variable,
+    input_variable,
+    variable_at,
+    variables_named,
+)
+from promptls.text.span import Span
+from promptls.workspace.snapshot import Snapshot
+
+
+class VariableIn(NamedTuple):
+    """A variable, and the file that it is of."""
+
+    path: str
+    variable: Variable
+
+
+def shared_variable(
+    snapshot: Snapshot, path: str, variable: Variable
+) -> tuple[tuple[VariableIn, ...], tuple[Occurrence, ...]]:
+    """All variables that are one with that of the file at `path`, which comes first, and further places.
+
+    The further places name it where it is no variable: `greet` in `tools.greet()` and in
+    `from 'tools.yml.j2' import greet as hello`.
+    """
+    found: dict[tuple[str, Span | None], VariableIn] = {}
+    further: dict[Occurrence, None] = {}
+    waiting = [VariableIn(path, variable)]
+    while waiting:
+        current = waiting.pop(0)
+        key = (current.path, _identity(current.variable))
+        template = snapshot.template(current.path)
+        if key in found or template is None:
+            continue
+        found[key] = current
+        waiting += _below(snapshot, *current)
+        if current.variable.is_input:
+            waiting += _above(snapshot, *current)
+        if current.variable.is_exported:
+            for importer, occurrence in _imported_by(snapshot, *current):
+                further[occurrence] = None
+                if importer is not None:
+                    waiting.append(importer)
+        waiting += _imported_from(snapshot, current.path, template, current.variable)
+    return tuple(found.values()), tuple(further)
+
+
+def _identity(variable: Variable) -> Span | None:
+    return None if variable.is_input else min(binding.span for binding in variable.bindings)
+
+
+def has_context(reference: TemplateReference) -> bool:
+    """Whether the named template sees the variables of the file that names it."""
+    return reference.keyword == "extends" or reference.with_context
+
+
+def _below(snapshot: Snapshot, path: str, variable: Variable) -> Iterator[VariableIn]:
+    """The variable in the files that this one includes."""
+    for reference in variable.seen_by:
+        target = snapshot.resolve(path, reference) if has_context(reference) else None
+        template = snapshot.template(target) if target else None
+        if target is None or template is None or not _takes(snapshot, target, variable.name):
+            continue
+        seen = input_variable(template, variable.name)
+        if seen is not None:
+            yield VariableIn(target, seen)
+
+
+def _takes(snapshot: Snapshot, path: str, name: str) -> bool:
+    """Whether the file at `path`, or one that it includes, takes the variable from its caller."""
+    return any(
+        (template := snapshot.template(included)) is not None and name in template.names.input_names
+        for included in snapshot.included(path)
+    )
+
+
+def _above(snapshot: Snapshot, path: str, variable: Variable) -> Iterator[VariableIn]:
+    """The variable in the files that include this one."""
+    for includer in sorted(snapshot.includers(path)):
+        template = snapshot.template(includer)
+        if template is None:
+            continue
+        references = {
+            reference.span
+            for reference in template.references
+            if has_context(reference) and snapshot.resolve(includer, reference) == path
+        }
+        for other in variables_named(template, variable.name) if references else ():
+            seen = (reference.span for reference in other.seen_by)
+            if not other.is_implied and not references.isdisjoint(seen):
+                yield VariableIn(includer, other)
+
+
+def _imported_by(
+    snapshot: Snapshot, path: str, variable: Variable
+) -> Iterator[tuple[VariableIn | None, Occurrence]]:
+    """The places in importers that name the variable, and the importer's variable where that is one."""
+    for importer in sorted(snapshot.includers(path)):
+        template = snapshot.template(importer)
+        for mention in mentions_of(template.source, variable.name) if template else ():
+            assert template is not None
+            if mention.kind not in {"imported", "attribute"}:
+                continue
+            if imported_file(snapshot, importer, template, mention) == path:
+                own = variable_at(template, NamePlace(mention.name, mention.span))
+                place = VariableIn(importer, own) if own is not None else None
+                yield place, Occurrence(importer, mention.span, "read")
+
+
+def imported_file(snapshot: Snapshot, path: str, template: Template, mention: Mention) -> str | None:
+    """The file that an imported name, a module's name, or an attribute of a module comes from."""
+    owner = mention.owner
+    if mention.kind == "attribute":
+        module = _module(template, template.source.slice(owner), owner)
+        if module is None:
+            return None
+        owner = module.owner
+    elif mention.kind not in {"imported", "module"}:
+        return None
+    reference = next((each for each in template.references if each.span == owner), None)
+    return snapshot.resolve(path, reference) if reference is not None else None
+
+
+def _module(template: Template, name: str, span: Span) -> Mention | None:
+    """The import that the name at `span` refers to."""
+    variable = variable_at(template, NamePlace(name, span))
+    for reading in variable.readings if variable is not None else ():
+        if reading.span == span and reading.binding is not None and reading.binding.kind == "import":
+            mention = mention_at(template.source, reading.binding.span.start)
+            return mention if mention is not None and mention.kind == "module" else None
+    return None
+
+
+def _imported_from(
+    snapshot: Snapshot, path: str, template: Template, variable: Variable
+) -> Iterator[VariableIn]:
+    """The variable in the files that this one imports it from under its own name."""
+    for binding in variable.bindings:
+        if binding.kind != "import":
+            continue
+        mention = mention_at(template.source, binding.span.start)
+        if mention is None or mention.kind != "imported" or mention.span != binding.span:
+            continue
+        target = imported_file(snapshot, path, template, mention)
+        other = snapshot.template(target) if target else None
+        exported = exported_variable(other, variable.name) if other is not None else None
+        if target is not None and exported is not None:
+            yield VariableIn(target, exported)

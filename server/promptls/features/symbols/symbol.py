@@ -1,0 +1,46 @@
+"""What a symbol is, and a place where it stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from promptls.text.span import Span
+
+SymbolKind = Literal[
+    "input", "variable", "parameter", "macro", "import", "function", "own", "block", "part", "section", "file"
+]
+"""`function` is one of a functions file, `own` a name of Jinja's or Prompt Poet's own."""
+
+Use = Literal["declaration", "write", "read"]
+Where = Literal["template", "header", "data", "python"]
+
+
+class Occurrence(NamedTuple):
+    """A place of a symbol: `span` holds its name in the file at `path`, without quotes around it.
+
+    A `declaration` says that there is such a thing, a `write` gives it a value, a `read` takes it.
+    `where` is what holds the place: Jinja or YAML of a template, what a template declares, a file
+    of samples or rows, a Python program.
+    """
+
+    path: str
+    span: Span
+    use: Use
+    where: Where = "template"
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """What stands at a place of a file: `span`, in the file at `path`, is the name as it stands there.
+
+    `home` is the file that the symbol belongs to, and `anchor` one of its places there; without
+    one it is what the file takes from its caller, or the file itself. `name` is its name at home.
+    """
+
+    kind: SymbolKind
+    name: str
+    path: str
+    span: Span
+    home: str
+    anchor: Span | None = None

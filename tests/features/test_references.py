@@ -1,0 +1,343 @@
+"""Every marked place is an occurrence of the symbol at the cursor, and there is no other one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from promptls.features.symbols import occurrences, places_here, symbol_at
+from support.fixture import Mark, Marked, opened
+
+ROOT = Path("/project")
+
+
+def shown(files: dict[str, Marked], name: str, mark: Mark) -> str:
+    text = files[name].text
+    line = text.count("\n", 0, mark.span.start) + 1
+    column = mark.span.start - text.rfind("\n", 0, mark.span.start)
+    return f"{name}:{line}:{column} {text[mark.span.start : mark.span.end]} {mark.label}"
+
+
+def check_occurrences(fixture: str) -> None:
+    """Assert that what is at the cursor occurs at the marked places, from wherever it is asked."""
+    snapshot, files = opened(fixture)
+    (asked,) = (name for name, marked in files.items() if marked.cursor is not None)
+    cursor = files[asked].cursor
+    assert cursor is not None
+    symbol = symbol_at(snapshot, str(ROOT / asked), cursor)
+    assert symbol is not None, "there is no symbol at the cursor"
+    found = [
+        shown(files, Path(each.path).name, Mark(each.span, each.use))
+        for each in occurrences(snapshot, symbol)
+    ]
+    expected = [shown(files, name, mark) for name in sorted(files) for mark in files[name].marks]
+    assert found == expected
+    for each in occurrences(snapshot, symbol):
+        other = symbol_at(snapshot, each.path, each.span.start)
+        if other is None and each.where in {"data", "python"}:
+            continue
+        assert other is not None
+        assert other.span == each.span
+        assert occurrences(snapshot, other) == occurrences(snapshot, symbol), each
+        here = tuple(place for place in occurrences(snapshot, other) if place.path == each.path)
+        assert places_here(snapshot, other) == here
+
+
+CASES = {
+    "an input in tags, declaration and examples": """\
+{#---
+input_keys:
+  user: {type: string}
+  ^^^^ declaration
+examples:
+  - user: Ada
+    ^^^^ write
+---#}
+- name: user
+  content: "{{ us<CURSOR>er }} {{ user.name }}"
+               ^^^^ read
+                          ^^^^ read
+- name: b
+  content: "{% if user %}{{ other.user }}{% endif %}"
+                  ^^^^ read
+  expected_template_data_keys: [user]
+                                ^^^^ write
+""",
+    "a list of quoted input keys": """\
+{#---
+input_keys: ["user", 'other']
+              ^^^^ declaration
+---#}
+- name: a
+  content: "{{ <CURSOR>user }}{{ other }}"
+               ^^^^ read
+""",
+    "a loop variable ends with its loop": """\
+- name: a
+  content: "{{ turn }}"
+{% for turn in turns if turn.said %}
+       ^^^^ write
+                        ^^^^ read
+- name: b
+  content: "{{ t<CURSOR>urn.said }}"
+               ^^^^ read
+{% endfor %}
+- name: c
+  content: "{{ turn }}"
+""",
+    "every binding of a scope, in branches too": """\
+{% set tone = "calm" %}
+       ^^^^ write
+{% if angry %}
+{% set <CURSOR>tone = "sharp" %}
+       ^^^^ write
+{% endif %}
+- name: a
+  content: "{{ tone }}"
+               ^^^^ read
+{% for tone in tones %}
+- name: b
+  content: "{{ tone }}"
+{% endfor %}
+""",
+    "what is bound on some ways only is the caller's too": """\
+{#---
+input_keys: [tone]
+             ^^^^ declaration
+---#}
+{% if angry %}{% set tone = "sharp" %}{% endif %}
+                     ^^^^ write
+- name: a
+  content: "{{ to<CURSOR>ne }}"
+               ^^^^ read
+""",
+    "what is read ahead of its binding is another variable": """\
+{% set tone = tone | trim %}
+       ^^^^ write
+- name: a
+  content: "{{ <CURSOR>tone }}"
+               ^^^^ read
+""",
+    "a parameter with its keyword arguments, in importers too": """\
+{% import 'macros.yml.j2' as tools %}
+{% from 'macros.yml.j2' import greet as hello %}
+- name: a
+  content: "{{ tools.greet(mark='?') }}{{ hello('x', mark='.') }}{{ other(mark=1) }}"
+                           ^^^^ read
+                                                     ^^^^ read
+-- macros.yml.j2 --
+{% macro greet(name, m<CURSOR>ark='!') %}{{ name }}{{ mark }}{{ greet(mark=mark) }}{% endmacro %}
+                     ^^^^ declaration
+                                              ^^^^ read
+                                                              ^^^^ read
+                                                                   ^^^^ read
+{{ mark }}
+""",
+    "a macro, its importers and their attributes": """\
+{% import 'macros.yml.j2' as tools %}
+{% from 'macros.yml.j2' import greet, other %}
+                               ^^^^^ declaration
+- name: a
+  content: "{{ tools.greet() }}{{ gr<CURSOR>eet() }}{{ greet2() }}{{ other.greet }}"
+                     ^^^^^ read
+                                  ^^^^^ read
+-- macros.yml.j2 --
+{% macro greet() %}{% endmacro %}
+         ^^^^^ declaration
+{% macro other() %}{{ greet() }}{% endmacro %}
+                      ^^^^^ read
+""",
+    "a name that is imported under another one stays its own": """\
+{% from 'macros.yml.j2' import greet as hello %}
+                                        ^^^^^ declaration
+- name: a
+  content: "{{ <CURSOR>hello() }}"
+               ^^^^^ read
+-- macros.yml.j2 --
+{% macro greet() %}{% endmacro %}
+""",
+    "the alias of an import": """\
+{% import 'macros.yml.j2' as tools %}
+                             ^^^^^ declaration
+- name: a
+  content: "{{ <CURSOR>tools.greet() }}"
+               ^^^^^ read
+-- macros.yml.j2 --
+{% macro greet() %}{% endmacro %}
+""",
+    "an input of a section is what each includer has at that place": """\
+{#---
+input_keys: [turns]
+---#}
+{% for turn in turns %}
+       ^^^^ write
+{% include 'part.yml.j2' %}
+{% endfor %}
+- name: a
+  content: "{{ turn }}"
+-- other.yml.j2 --
+{#---
+input_keys: [turn]
+             ^^^^ declaration
+---#}
+- name: a
+  content: x
+{% include 'part.yml.j2' %}
+-- part.yml.j2 --
+- name: b
+  content: "{{ <CURSOR>turn }}"
+               ^^^^ read
+""",
+    "through a file in between that does not name it": """\
+{% set tone = 1 %}
+       ^^^^ write
+- name: a
+  content: x
+{% include 'middle.yml.j2' %}
+-- middle.yml.j2 --
+- name: m
+  content: x
+{% include 'part.yml.j2' %}
+-- part.yml.j2 --
+- name: b
+  content: "{{ <CURSOR>tone }}"
+               ^^^^ read
+""",
+    "an imported file without context sees nothing of its importer": """\
+{% set tone = 1 %}
+{% import 'part.yml.j2' as tools %}
+- name: a
+  content: x
+-- part.yml.j2 --
+{% macro say() %}{{ <CURSOR>tone }}{% endmacro %}
+                    ^^^^ read
+""",
+    "blocks of a family of templates": """\
+{% extends 'base.yml.j2' %}
+{% block rules %}
+         ^^^^^ declaration
+- name: a
+  content: "{{ rules }}"
+{% endblock r<CURSOR>ules %}
+            ^^^^^ read
+-- base.yml.j2 --
+{% block rules %}{% endblock %}{{ self.rules() }}
+         ^^^^^ declaration
+                                       ^^^^^ read
+- name: b
+  content: x
+-- second.yml.j2 --
+{% extends 'base.yml.j2' %}
+{% block rules %}{% endblock %}
+         ^^^^^ declaration
+""",
+    "a file": """\
+{% include 'part.yml.j2' %}
+            ^^^^^^^^^^^ read
+- name: a
+  content: x
+{% from "./pa<CURSOR>rt.yml.j2" import x %}
+         ^^^^^^^^^^^^^ read
+-- part.yml.j2 --
+- name: b
+  content: x
+""",
+    "parts of one name in two branches": """\
+{% if x %}
+- name: greeting
+        ^^^^^^^^ declaration
+  content: greeting
+{% else %}
+- name: "gre<CURSOR>eting"
+         ^^^^^^^^ declaration
+  content: b
+{% endif %}
+- name: other
+  sections:
+    - {name: greeting, content: x}
+""",
+    "while a block is open": """\
+{% set tone = 1 %}
+       ^^^^ write
+{% if x %}
+- name: a
+  content: "{{ <CURSOR>tone }} {{ user. }} {{ tone"
+               ^^^^ read
+                                      ^^^^ read
+""",
+    "jinja's own variable of a loop": """\
+{% for a in b %}
+- name: a
+  content: "{{ lo<CURSOR>op.index }}{{ loop.first }}"
+               ^^^^ read
+                               ^^^^ read
+{% endfor %}
+""",
+}
+
+
+@pytest.mark.parametrize("fixture", CASES.values(), ids=CASES.keys())
+def test_the_marked_places_are_all_occurrences(fixture: str) -> None:
+    check_occurrences(fixture)
+
+
+def test_keys_of_samples_and_columns_of_data_sets_are_occurrences_of_an_input() -> None:
+    rows = [json.dumps({"text": 1, "user": {"user": 2}}), json.dumps({"user": 3})]
+    fixture = f"""\
+{{#---
+samples: samples.yml
+experiments:
+  first: {{dataset: rows.csv}}
+  second: {{dataset: rows.jsonl}}
+---#}}
+- name: a
+  content: "{{{{ us<CURSOR>er }}}}"
+               ^^^^ read
+-- rows.csv --
+id,"user",user_name
+    ^^^^ write
+1,"user",x
+-- rows.jsonl --
+{rows[0]}
+             ^^^^ write
+{rows[1]}
+  ^^^^ write
+-- samples.yml --
+ada:
+  user: {{user: 1}}
+  ^^^^ write
+bob: {{"user": 2}}
+       ^^^^ write
+"""
+    check_occurrences(fixture)
+
+
+def test_an_input_that_is_declared_and_never_read_is_found_in_its_declaration() -> None:
+    check_occurrences("""\
+{#---
+input_keys: [us<CURSOR>er]
+             ^^^^ declaration
+---#}
+- name: a
+  content: x
+""")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- name: a\n  content: pl<CURSOR>ain\n",
+        "- na<CURSOR>me: a\n  content: x\n",
+        "- name: a\n  content: '{{ user.na<CURSOR>me }}'\n",
+        "- name: a\n  content: '{{ user | tri<CURSOR>m }}'\n",
+        "{% include 'nowh<CURSOR>ere' %}\n- name: a\n  content: x\n",
+    ],
+)
+def test_there_is_no_symbol_elsewhere(text: str) -> None:
+    snapshot, files = opened(text)
+    marked = files["main.yml.j2"]
+    assert marked.cursor is not None
+
+    assert symbol_at(snapshot, str(ROOT / "main.yml.j2"), marked.cursor) is None
