@@ -1,0 +1,160 @@
+"""An input whose line breaks would become line breaks of the YAML.
+
+## What it does
+
+Points at an input that is printed as it is into a block scalar (`|`, `>`) or into quotes. Nothing is said
+where the value goes through `escape_special_characters`, `tojson` or `indent` with the block's own
+indentation, where the template uses it as a number, a truth value, a list or a mapping, and where its type
+or its `enum` in `input_keys` leaves no room for a line break. Where an example in the file gives the
+input with a line break, it is a warning.
+
+## Why is this bad?
+
+Jinja runs before YAML. The second line of the value begins in the first column: it ends the block, and
+loading fails, or what the value says is taken for another part. In quotes the line break becomes a space.
+`escape_special_characters` writes it as `\\n`, which Prompt Poet turns back into a line break.
+
+## Example
+
+```yaml
+- name: ticket
+  content: |
+    {{ text }}
+       ^^^^ unescaped-multiline-input: a line break in `text` would end this block
+```
+
+Use instead:
+
+```yaml
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from promptls.meaning.contents import block_indent
+from promptls.meaning.header import Declarations
+from promptls.meaning.printed_inputs import PrintedInput, printed_inputs
+from promptls.meaning.shape import Shape
+from promptls.meaning.shapes import used_shapes
+from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.group import chunks_where, united
+
+_QUOTES: Final = {"'": "single", '"': "double"}
+_ONE_LINE_SHAPES: Final = frozenset({"number", "boolean", "list", "mapping", "callable"})
+_ONE_LINE_TYPES: Final = frozenset({"number", "integer", "boolean", "null", "array", "object"})
+_ONE_LINE_FORMATS: Final = frozenset(
+    {"date", "date-time", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid"}
+)
+
+
+def _is_multiline_place(value: PrintedInput) -> bool:
+    return value.content.is_block or value.content.value.style in _QUOTES
+
+
+_prints: Final = united(lambda chunk: any(map(_is_multiline_place, printed_inputs(chunk))), any)
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """The inputs that the file prints as they are, where a line break would matter."""
+    root = context.template.source.root
+    if not _prints(root):
+        return
+    names = context.template.names
+    bound = frozenset[str]().union(*(names.bound_names(kind) for kind in ("set", "import", "macro", "with")))
+    shapes = used_shapes(context.template)
+    schemas = {key.name: key.schema for key in context.template.declarations.inputs or ()}
+    broken = _names_with_line_breaks(context.template.declarations)
+    for located in chunks_where(root, _prints):
+        for value in printed_inputs(located.chunk):
+            if not _is_multiline_place(value) or value.name in bound:
+                continue
+            schema = _schema_at(schemas.get(value.name, {}), value.keys)
+            if _is_one_line(schema) or _shape_kind(shapes.get(value.name), value.keys) in _ONE_LINE_SHAPES:
+                continue
+            message, severity = _message(value), None
+            if value.name in broken and not value.keys:
+                message = f"an example gives `{value.text}` with a line break: {_effect(value)}"
+                severity = "warning"
+            fixes = tuple(fix.shifted(located.start) for fix in _fixes(located.chunk, value))
+            yield Finding(value.span.shifted(located.start), message, fixes, severity=severity)  # type: ignore[arg-type]  # one of the severities
+
+
+def _message(value: PrintedInput) -> str:
+    if value.content.is_block:
+        return f"a line break in `{value.text}` would end this block"
+    return f"a line break in `{value.text}` would become a space in these {_kind_of_quotes(value)} quotes"
+
+
+def _effect(value: PrintedInput) -> str:
+    return "it ends this block" if value.content.is_block else "here it becomes a space"
+
+
+def _kind_of_quotes(value: PrintedInput) -> str:
+    return _QUOTES[value.content.value.style]
+
+
+def _names_with_line_breaks(declarations: Declarations) -> frozenset[str]:
+    """The inputs that an example of the file gives as text with a line break in the middle."""
+    return frozenset(
+        name
+        for example in declarations.examples
+        for name, value in example.data.items()
+        if isinstance(value, str) and "\n" in value.strip()
+    )
+
+
+def _schema_at(schema: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    """The schema of a value inside an input; empty where none is given."""
+    for key in keys:
+        properties = schema.get("properties")
+        below = properties.get(key) if key and isinstance(properties, dict) else schema.get("items")
+        if not isinstance(below, dict):
+            return {}
+        schema = below
+    return schema
+
+
+def _is_one_line(schema: dict[str, Any]) -> bool:
+    """Whether a schema leaves no room for a line break; a pattern is taken to leave none."""
+    if "const" in schema:
+        return "\n" not in str(schema["const"])
+    if isinstance(schema.get("enum"), list):
+        return not any("\n" in str(value) for value in schema["enum"])
+    if "pattern" in schema or schema.get("format") in _ONE_LINE_FORMATS:
+        return True
+    types = schema.get("type")
+    named = set(types) if isinstance(types, list) else {types}
+    return named <= _ONE_LINE_TYPES
+
+
+def _shape_kind(shape: Shape | None, keys: tuple[str, ...]) -> str:
+    for key in keys:
+        if shape is None:
+            break
+        shape = shape.key(key) if key else shape.element
+    return shape.kind if shape is not None else "unknown"
+
+
+def _fixes(chunk: Chunk, value: PrintedInput) -> Iterator[Fix]:
+    written = chunk.text[value.expression.start : value.expression.end]
+    yield Fix("Escape it", (Edit(value.expression, f"escape_special_characters({written})"),))
+    indent = block_indent(chunk, value.content) if value.content.value.style == "|" else None
+    if indent is not None and value.expression == value.span:
+        yield Fix("Indent its lines", (Edit(value.expression, f"{written} | indent({indent})"),))
+
+
+RULE = Rule(
+    name="unescaped-multiline-input",
+    summary="an input whose line breaks would become line breaks of the YAML",
+    severity="hint",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check=check,
+)
