@@ -77,6 +77,18 @@ def shape_at(
 
 def resolved_at(template: Template, path: Path, offset: int) -> Path:
     """The path from an input that `path` means at `offset`; empty where it begins at no input."""
+    return _walk_to(template, offset).resolved(path) if path else ()
+
+
+def shapes_at(template: Template, offset: int, used: Mapping[str, Shape]) -> Mapping[str, Shape]:
+    """The shapes of what is outside the template when a text that stands at `offset` uses these variables."""
+    walk = _walk_to(template, offset)
+    walk.use_all(used)
+    return walk.shapes()
+
+
+def _walk_to(template: Template, offset: int) -> _Walk:
+    """The blocks that are open at `offset`."""
     located = template.source.located(offset)
     walk = _Walk()
     for piece in _pieces_before(template.source.root, located.index):
@@ -87,7 +99,8 @@ def resolved_at(template: Template, path: Path, offset: int) -> Path:
         for event in tag.events:
             if not isinstance(event, Use):
                 walk.step(event)
-    return walk.resolved(path) if path else ()
+    walk.found.clear()
+    return walk
 
 
 def _pieces_before(group: Group, index: int) -> Iterator[Chunk | Group]:
@@ -192,7 +205,7 @@ class _Walk:
             else:
                 self.step(piece)
 
-    def use_all(self, shapes: Stretch) -> None:
+    def use_all(self, shapes: Mapping[str, Shape]) -> None:
         """Note the uses that have been summed up as the shapes of variables."""
         for name, shape in shapes.items():
             self.use((Step(name, shape.optional),), shape)

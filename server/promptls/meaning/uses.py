@@ -54,8 +54,6 @@ from promptls.syntax.jinja.nodes import (
     children,
 )
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.text.span import Span
-
 
 _IMPLIED: Final = {"macro": ("caller", "varargs", "kwargs"), "block": ("super",)}
 """The names that Jinja itself binds in a block."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from promptls.meaning.scopes import Binding
 from promptls.rules.rule import FileContext
-from promptls.workspace.contract import contract_of
+from promptls.workspace.contract import contract_of, names_handed_on
 
 
 def unread(context: FileContext, kind: str) -> Iterator[Binding]:
@@ -18,10 +18,9 @@ def unread(context: FileContext, kind: str) -> Iterator[Binding]:
     bindings = list(context.template.names.bindings_of(kind))
     if not bindings or context.template.syntax_problems or context.snapshot.includers(context.path):
         return
-    contract = contract_of(context.snapshot, context.path)
-    if not contract.is_whole:
+    if not contract_of(context.snapshot, context.path).is_whole:
         return
-    read = contract.names | context.template.names.read_names
+    read = names_handed_on(context.snapshot, context.path) | context.template.names.read_names
     for binding in bindings:
         if binding.name not in read and not binding.name.startswith("_"):
             yield binding

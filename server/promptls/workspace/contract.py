@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from promptls.meaning.shape import UNKNOWN, Shape, declared_over, shape_of_schema
+from promptls.text.span import Span
+from promptls.workspace.needs import needed_shapes, needs_of, passes_data, targets
 from promptls.workspace.python_names import functions_in
 from promptls.workspace.snapshot import Snapshot
 
@@ -16,21 +21,81 @@ class Contract(NamedTuple):
     is_whole: bool
 
 
+class InputPlace(NamedTuple):
+    """A place where an input is read, in the file at `path`."""
+
+    path: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class NeededInput:
+    """An input of a template, with its includes.
+
+    `shape` is what its declaration says, and behind that what its uses suggest. `schema` is the
+    JSON Schema that is declared for it, empty where there is none; `declared` the place of the
+    declaration. `places` are where it is read: none for an input that nothing reads.
+    """
+
+    name: str
+    shape: Shape
+    schema: Mapping[str, Any]
+    declared: InputPlace | None
+    places: tuple[InputPlace, ...]
+
+
 def contract_of(snapshot: Snapshot, path: str) -> Contract:
     """What rendering the file at `path` reads from its data, includes and all."""
-    names: set[str] = set()
-    is_whole = True
-    for included in snapshot.included(path):
-        template = snapshot.template(included)
-        if template is None:
-            is_whole = False
-            continue
-        names |= template.names.input_names
-        if template.names.takes_all:
-            is_whole = False
-        if any(not snapshot.resolve(included, reference) for reference in template.references):
-            is_whole = False
-    return Contract(frozenset(names), is_whole)
+    needs = needs_of(snapshot, path)
+    return Contract(frozenset(needs.by_name), needs.is_whole)
+
+
+def names_handed_on(snapshot: Snapshot, path: str) -> frozenset[str]:
+    """The names that the files which the one at `path` includes read from around their include."""
+    return frozenset(
+        name
+        for reference, target in targets(snapshot, path)
+        if target is not None and target != path and passes_data(reference)
+        for name in needs_of(snapshot, target).by_name
+    )
+
+
+def inputs_of(snapshot: Snapshot, path: str) -> tuple[NeededInput, ...]:
+    """What the caller of the file at `path` must give, includes and all, sorted by name.
+
+    Left out is what the file's functions provide.
+    """
+    template = snapshot.template(path)
+    if template is None:
+        return ()
+    needs = needs_of(snapshot, path).by_name
+    shapes = needed_shapes(snapshot, path)
+    keys = {key.name: key for key in template.declarations.inputs or ()}
+    functions = function_names(snapshot, path) or frozenset()
+    found = []
+    for name in sorted({*needs, *keys} - functions):
+        key = keys.get(name)
+        shape = shapes.get(name, UNKNOWN)
+        found.append(
+            NeededInput(
+                name,
+                declared_over(shape_of_schema(key.schema), shape) if key else shape,
+                key.schema if key else {},
+                InputPlace(path, key.span) if key else None,
+                tuple(_places(snapshot, name, dict.fromkeys(need.path for need in needs.get(name, ())))),
+            )
+        )
+    return tuple(found)
+
+
+def _places(snapshot: Snapshot, name: str, paths: Mapping[str, None]) -> list[InputPlace]:
+    return [
+        InputPlace(path, reading.span)
+        for path in paths
+        if (template := snapshot.template(path)) is not None
+        for reading in template.names.readings_of(name)
+        if reading.is_input
+    ]
 
 
 def functions_path(snapshot: Snapshot, path: str) -> str | None:

@@ -60,6 +60,11 @@ class Snapshot:
     """Settings by folder, kept from one snapshot to the next until settings change."""
     known: Known = field(default_factory=Known)
 
+    @cached_property
+    def derived(self) -> dict[object, object]:
+        """What functions of this room have worked out of the snapshot, by the function and its argument."""
+        return {}
+
     def template(self, path: str) -> Template | None:
         """The file at `path`, as edited where it is open; None where there is none."""
         opened = self.open_files.get(path)

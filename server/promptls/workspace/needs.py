@@ -1,0 +1,158 @@
+"""Which variables a file takes from whoever renders or includes it, with those of the files it includes.
+
+An included file sees what is bound at the place of its include; an imported one sees data
+only `with context`. What the including file binds there for certain is no need of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from promptls.meaning.references import TemplateReference
+from promptls.meaning.scopes import Resolver, chunk_events
+from promptls.meaning.shape import Shape, declared_over, merged, shape_of_schema
+from promptls.meaning.shapes import shapes_at, used_shapes
+from promptls.meaning.template import Template
+from promptls.workspace.snapshot import Snapshot
+
+_NOT_PASSED_ON = frozenset({"loop"})
+"""What Jinja makes in a block and does not hand to included files."""
+
+
+class Need(NamedTuple):
+    """A file that reads a variable: the file itself, or one that `reference` in it leads to."""
+
+    path: str
+    reference: TemplateReference | None
+
+
+class Needs(NamedTuple):
+    """The variables that may come from outside of a file, each with the files that read it.
+
+    `is_whole` is False where some cannot be known: an include whose name an expression gives, or
+    one that leads to no file.
+    """
+
+    by_name: Mapping[str, tuple[Need, ...]]
+    is_whole: bool
+
+
+def needs_of(snapshot: Snapshot, path: str) -> Needs:
+    """What rendering the file at `path` reads from outside of it, includes and all."""
+    known = snapshot.derived.get((needs_of, path))
+    if known is None:
+        known = snapshot.derived[needs_of, path] = _Search(snapshot).needs(path)
+    return known  # type: ignore[return-value]  # put there above
+
+
+def passes_data(reference: TemplateReference) -> bool:
+    """Whether the file that a reference leads to sees the variables of the one that it stands in."""
+    return reference.with_context or reference.keyword == "extends"
+
+
+def targets(snapshot: Snapshot, path: str) -> Iterator[tuple[TemplateReference, str | None]]:
+    """The references of a file, each with the path that it leads to."""
+    template = snapshot.template(path)
+    for reference in template.references if template else ():
+        yield reference, snapshot.resolve(path, reference) if reference.name is not None else None
+
+
+def scopes_before(template: Template, reference: TemplateReference) -> Resolver:
+    """The scopes at the place of a reference; of `extends`, those at the end of the file."""
+    offset = _offset(template, reference)
+    resolver, located = template.names.scopes_at(offset)
+    for event in chunk_events(located.chunk):
+        if event.span.start + located.start >= offset:
+            break
+        if event.action != "read":
+            resolver.pass_event(event, located.start)
+    return resolver
+
+
+def _offset(template: Template, reference: TemplateReference) -> int:
+    return len(template.source) if reference.keyword == "extends" else reference.span.start
+
+
+class _Search:
+    """Goes through includes, each file once; a file that includes itself adds nothing to itself."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._known: dict[str, Needs] = {}
+        self._around: list[str] = []
+
+    def needs(self, path: str) -> Needs:
+        """The needs of the file at `path`."""
+        known = self._known.get(path)
+        if known is not None:
+            return known
+        template = self._snapshot.template(path)
+        if template is None:
+            return Needs({}, is_whole=False)
+        found: dict[str, dict[Need, None]] = {
+            name: {Need(path, None): None} for name in template.names.input_names - _NOT_PASSED_ON
+        }
+        self._around.append(path)
+        is_whole = self._through_references(path, template, found)
+        self._around.pop()
+        needs = Needs({name: tuple(each) for name, each in sorted(found.items())}, is_whole)
+        if not self._around:
+            self._known.clear()  # what was found inside of a cycle holds for the outermost file only
+        self._known[path] = needs
+        return needs
+
+    def _through_references(self, path: str, template: Template, found: dict[str, dict[Need, None]]) -> bool:
+        """Add what the files need that this one names; whether all of them are known."""
+        is_whole = True
+        for reference, target in targets(self._snapshot, path):
+            if target is None:
+                is_whole = is_whole and reference.ignore_missing and reference.name is not None
+            if target is None or target in self._around or not passes_data(reference):
+                continue
+            below = self.needs(target)
+            is_whole = is_whole and below.is_whole
+            if not below.by_name:
+                continue
+            resolver = scopes_before(template, reference)
+            for name, needs in below.by_name.items():
+                binding, is_certain = resolver.meaning(name)
+                if binding is None or not is_certain:
+                    own = found.setdefault(name, {})
+                    own.update((Need(need.path, reference), None) for need in needs)
+        return is_whole
+
+
+def needed_shapes(snapshot: Snapshot, path: str) -> Mapping[str, Shape]:
+    """The shapes of the variables that the file at `path` and its includes use, by their uses.
+
+    What an included file declares goes before its uses. Variables that the file binds itself
+    pass their uses in included files on to what they stand for.
+    """
+    return _needed_shapes(snapshot, path, ())
+
+
+def _needed_shapes(snapshot: Snapshot, path: str, around: tuple[str, ...]) -> dict[str, Shape]:
+    template = snapshot.template(path)
+    if template is None:
+        return {}
+    found = dict(used_shapes(template))
+    for reference, target in targets(snapshot, path):
+        if target is None or target in (*around, path) or not passes_data(reference):
+            continue
+        below = _needed_shapes(snapshot, target, (*around, path))
+        for name, shape in shapes_at(
+            template, reference.span.start, _declared(snapshot, target, below)
+        ).items():
+            found[name] = merged(found[name], shape) if name in found else shape
+    return found
+
+
+def _declared(snapshot: Snapshot, path: str, used: Mapping[str, Shape]) -> dict[str, Shape]:
+    template = snapshot.template(path)
+    keys = template.declarations.inputs if template is not None else None
+    declared = {key.name: shape_of_schema(key.schema) for key in keys or ()}
+    return {
+        name: declared_over(declared[name], shape) if name in declared else shape
+        for name, shape in used.items()
+    }
