@@ -61,8 +61,13 @@ def resolved(handler: str) -> Callable[..., Any]:
 
 
 class ExpectedAnswers(logging.Filter):
-    """Keeps pygls from logging, as errors, the answers that a handler chose to give."""
+    """Keeps pygls from logging, as errors, the answers that a handler chose to give.
+
+    Messages that cannot be read are logged where they are answered, without all of cattrs' frames.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record is of anything but a chosen answer."""
+        if str(record.msg).startswith("Unable to deserialize message"):
+            return False
         return not (record.exc_info and isinstance(record.exc_info[1], JsonRpcException))

@@ -100,10 +100,10 @@ class PromptProtocol(LanguageServerProtocol):
             else:
                 handler(message.get("params") or {})
         except Exception as error:
-            log.exception("%s could not be handled", method or "an answer")
+            known = self._reason(error, message)
+            _log_failure(method or "an answer", error, known)
             if "id" not in message:
                 return
-            known = self._reason(error, message)
             if method is not None:
                 self._send_response(message["id"], error=known.to_response_error())
             else:
@@ -186,3 +186,11 @@ class PromptProtocol(LanguageServerProtocol):
     def lsp_exit(self, *_params: Any) -> Any:
         """Leave: with 0 where `shutdown` came before, else with 1."""
         self._server.leave(0 if self._shutdown else 1)
+
+
+def _log_failure(what: str, error: Exception, known: JsonRpcException) -> None:
+    """Log a message that could not be handled: in one line where the fault is the client's."""
+    if isinstance(known, JsonRpcInternalError):
+        log.error("%s failed", what, exc_info=error)
+    else:
+        log.error("%s is refused: %s", what, known.message)
