@@ -3,13 +3,14 @@
 ## What it does
 
 In a file that declares `input_keys`, reports every variable that neither `input_keys`, nor
-the file itself, nor its `functions` file, nor Prompt Poet provides. A file that declares
+the file itself, nor its `functions` file, nor Prompt Poet provides. A name that is like one of
+those is left to `undefined-variable`, a call to `unknown-function`. A file that declares
 nothing has no such findings: there every free variable is an input.
 
 ## Why is this bad?
 
-Jinja prints nothing for a variable that it is not given, so a misspelt name shortens the
-prompt without a word.
+Jinja prints nothing for a variable that it is not given. A caller who reads `input_keys` does not
+know that this one is needed, and gets a shorter prompt without a word.
 
 ## Example
 
@@ -19,72 +20,38 @@ input_keys: [text]
 ---#}
 - name: ticket
   content: |
-    {{ txt }}
-       ^^^ undeclared-input: `txt` is not in `input_keys`; did you mean `text`?
-    {{ text }}
+    {{ text }} {{ locale }}
+                  ^^^^^^ undeclared-input: `locale` is not in `input_keys`
 ```
 
 Use instead:
 
 ```yaml
 {#---
-input_keys: [text]
+input_keys: [text, locale]
 ---#}
 - name: ticket
   content: |
-    {{ text }}
+    {{ text }} {{ locale }}
 ```
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
-from promptls.meaning.header import Declarations
-from promptls.rules.misspelt import misspelt
-from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
-from promptls.syntax.yaml.nodes import Mapping, Sequence
-from promptls.text.span import Span
-from promptls.workspace.contract import function_names
+from promptls.rules.added_input import added_input
+from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
+from promptls.rules.undeclared_readings import undeclared_readings
 
 
 def check(context: FileContext) -> Iterator[Finding]:
-    """The readings of variables that nothing declares."""
-    declarations = context.template.declarations
-    if declarations.inputs is None:
-        return
-    declared = {key.name for key in declarations.inputs}
-    functions = function_names(context.snapshot, context.path)
-    names = context.template.names
-    for name in sorted(names.input_names - declared - (functions or frozenset())):
-        for reading in names.readings_of(name):
-            if reading.binding is not None or (functions is None and reading.how == "call"):
-                continue
-            finding = misspelt(reading.span, f"`{name}` is not in `input_keys`", name, declared)
-            declaring = _declaring_edit(declarations, name)
-            added = (Fix(f"Add `{name}` to `input_keys`", (declaring,)),) if declaring else ()
-            yield replace(finding, fixes=(*finding.fixes, *added))
-
-
-def _declaring_edit(declarations: Declarations, name: str) -> Edit | None:
-    """An edit that adds `name` behind the last input key, in the way the others are written."""
-    node = declarations.tree.value("input_keys") if declarations.tree else None
-    if isinstance(node, Sequence) and node.items:
-        end = node.items[-1].span.end
-        if node.items[0].span.start > node.span.start and len(node.items) > 0 and _is_flow(node):
-            return Edit(Span(end, end), f", {name}")
-        return None
-    if isinstance(node, Mapping) and node.entries:
-        place = node.entries[0].key.span.start
-        if node.span.start == place:
-            return Edit(Span(place, place), f"{name}:\n  ")
-    return None
-
-
-def _is_flow(node: Sequence) -> bool:
-    """Whether the list is written `[a, b]`: its first item then stands one character behind its start."""
-    return node.items[0].span.start - node.span.start == 1
+    """The readings of variables that nothing declares and nothing is like."""
+    for reading, meant, elsewhere in undeclared_readings(context):
+        if meant is None and elsewhere is None:
+            name = reading.name
+            fixes = added_input(context, name)
+            yield Finding(reading.span, f"`{name}` is not in `input_keys`", fixes)
 
 
 RULE = Rule(

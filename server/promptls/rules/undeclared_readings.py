@@ -1,0 +1,72 @@
+"""The readings of a file that none of its declarations covers, and what is known of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from promptls.meaning.names import FileNames
+from promptls.meaning.scopes import INJECTED, Binding, Reading, chunk_events
+from promptls.rules.rule import FileContext
+from promptls.text.nearest import nearest
+from promptls.workspace.contract import function_names
+
+_BINDING_KINDS = ("for", "set", "with", "parameter", "macro", "import")
+
+
+class Undeclared(NamedTuple):
+    """A reading of a name that nothing declares.
+
+    `meant` is the name in scope that it is probably a slip of; `elsewhere` is where the file binds
+    the name, though not for this place. At most one of the two is there.
+    """
+
+    reading: Reading
+    meant: str | None
+    elsewhere: Binding | None
+
+
+def undeclared_readings(context: FileContext) -> Iterator[Undeclared]:
+    """The readings of variables in a file that declares its inputs, of names that nothing declares.
+
+    Calls are left out, and so is `loop`. None in a file that declares no inputs.
+    """
+    declared = declared_names(context)
+    if declared is None:
+        return
+    names = context.template.names
+    functions = function_names(context.snapshot, context.path) or frozenset()
+    for name in sorted(names.input_names - declared - functions - {"loop"}):
+        elsewhere = binding_of(names, name)
+        for reading in names.readings_of(name):
+            if reading.binding is not None or reading.how == "call":
+                continue
+            meant = None
+            if elsewhere is None:
+                meant = nearest(name, declared | names_in_scope(names, reading.span.start) | INJECTED)
+            yield Undeclared(reading, meant, elsewhere)
+
+
+def declared_names(context: FileContext) -> frozenset[str] | None:
+    """The inputs that the file declares; None where it declares none."""
+    inputs = context.template.declarations.inputs
+    return None if inputs is None else frozenset(key.name for key in inputs)
+
+
+def binding_of(names: FileNames, name: str) -> Binding | None:
+    """The first place in the file that binds the name, or None."""
+    for kind in _BINDING_KINDS:
+        if name in names.bound_names(kind):
+            return next((each for each in names.bindings_of(kind) if each.name == name), None)
+    return None
+
+
+def names_in_scope(names: FileNames, offset: int) -> frozenset[str]:
+    """The names that the file itself has bound at a place."""
+    resolver, located = names.scopes_at(offset)
+    for event in chunk_events(located.chunk):
+        if located.start + event.span.start >= offset:
+            break
+        if event.action != "read":
+            resolver.pass_event(event, located.start)
+    return frozenset(name for scope in resolver.scopes for name in scope.bound)

@@ -1,0 +1,144 @@
+"""A variable that is not there where it is read.
+
+## What it does
+
+In a file that declares its inputs, reports a name that nothing declares and that is like a name which is
+in scope, and a name that the file binds elsewhere: a loop's variable behind the loop, what is set in a
+loop and read behind it, a macro's parameter outside of the macro.
+
+In every file it reports what no caller can give: `loop` outside of a loop, also in a file that is
+included from within one, and, in a file that is only imported without its context, variables that
+a macro takes from the data.
+
+## Why is this bad?
+
+Jinja prints nothing for a variable that is not there, so that the prompt is shorter without a word; an
+attribute of it, or a call, fails.
+
+## Example
+
+```yaml
+{#---
+input_keys: [text]
+---#}
+- name: ticket
+  content: |
+    {{ txt }}
+       ^^^ undefined-variable: nothing is named `txt`; did you mean `text`?
+    {{ text }}
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys: [text]
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from promptls.meaning.scopes import GLOBALS, Binding
+from promptls.rules.added_input import added_input
+from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
+from promptls.rules.undeclared_readings import binding_of, undeclared_readings
+from promptls.text.span import Span
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """The readings of variables that cannot be there."""
+    yield from _loops(context)
+    importer = _importer_without_context(context)
+    if importer is not None:
+        yield from _without_data(context, importer)
+        return
+    for reading, meant, elsewhere in undeclared_readings(context):
+        name = reading.name
+        if elsewhere is not None:
+            message = _out_of_scope(context, elsewhere, reading.span)
+            related = RelatedPlace(context.path, elsewhere.span, f"`{name}` is bound here")
+            yield Finding(reading.span, message, related=(related,))
+        elif meant is not None:
+            fix = Fix(f"Change to `{meant}`", (Edit(reading.span, meant),), preferred=True)
+            message = f"nothing is named `{name}`; did you mean `{meant}`?"
+            yield Finding(reading.span, message, (fix, *added_input(context, name)))
+
+
+def _out_of_scope(context: FileContext, binding: Binding, read: Span) -> str:
+    line = context.template.source.place(binding.span.start).line + 1
+    match binding.kind:
+        case "for":
+            where = f"is the variable of the loop in line {line}, and nothing outside of it"
+        case "parameter":
+            where = f"is a parameter of the block in line {line}, and nothing outside of it"
+        case "with":
+            where = f"is bound by the `with` in line {line}, and nothing outside of it"
+        case _ if binding.span.start > read.start:
+            where = f"is bound only further down, in line {line}"
+        case _:
+            where = f"is bound inside of a block in line {line}, and gone behind it"
+    return f"`{binding.name}` {where}"
+
+
+def _loops(context: FileContext) -> Iterator[Finding]:
+    """The readings of `loop` where no loop of this file is."""
+    names = context.template.names
+    if "loop" not in names.input_names:
+        return
+    declared = {key.name for key in context.template.declarations.inputs or ()}
+    includers = context.snapshot.includers(context.path)
+    if "loop" in declared or any(_binds_loop(context, path) for path in includers):
+        return
+    message = "`loop` is there only in a loop"
+    if includers:
+        message = "an included file does not see `loop`; where it is included, pass on what it needs with `set`"
+    for reading in names.readings_of("loop"):
+        if reading.binding is None:
+            yield Finding(reading.span, message)
+
+
+def _binds_loop(context: FileContext, path: str) -> bool:
+    template = context.snapshot.template(path)
+    return template is None or binding_of(template.names, "loop") is not None
+
+
+def _importer_without_context(context: FileContext) -> str | None:
+    """A file that imports this one, where every file that names it imports it without its context."""
+    found = None
+    for path in sorted(context.snapshot.includers(context.path)):
+        template = context.snapshot.template(path)
+        for reference in template.references if template else ():
+            if context.snapshot.resolve(path, reference) != context.path:
+                continue
+            if reference.keyword not in {"import", "from"} or reference.with_context:
+                return None
+            found = found or path
+    return found
+
+
+def _without_data(context: FileContext, importer: str) -> Iterator[Finding]:
+    """The readings of what would come from the data, in a file that is imported without it."""
+    names = context.template.names
+    file = PurePath(importer).name
+    for name in sorted(names.read_names - GLOBALS - {"loop"}):
+        for reading in names.readings_of(name):
+            if reading.binding is None:
+                message = f"`{name}` is not there: `{file}` imports this file without `with context`"
+                yield Finding(reading.span, message)
+
+
+RULE = Rule(
+    name="undefined-variable",
+    summary="a variable that is not there where it is read",
+    severity="warning",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check=check,
+)
