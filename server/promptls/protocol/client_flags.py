@@ -40,6 +40,12 @@ class ClientFlags:
     """Takes code actions, and not only commands."""
     versioned_edits: bool = False
     """Takes edits that name the version of the document that they are for."""
+    change_annotations: bool = False
+    """Asks the user about edits that say they need it."""
+    definition_links: bool = False
+    """Takes definitions as links, which say what they lead from."""
+    declaration_links: bool = False
+    """Takes declarations as links."""
     link_tooltips: bool = False
     """Shows what a document link says of itself."""
     configuration: bool = False
@@ -95,6 +101,9 @@ def client_flags(capabilities: types.ClientCapabilities) -> ClientFlags:
         symbol_tree=has("text_document.document_symbol.hierarchical_document_symbol_support"),
         code_action_literals=has("text_document.code_action.code_action_literal_support"),
         versioned_edits=has("workspace.workspace_edit.document_changes"),
+        change_annotations=has("workspace.workspace_edit.change_annotation_support"),
+        definition_links=has("text_document.definition.link_support"),
+        declaration_links=has("text_document.declaration.link_support"),
         link_tooltips=has("text_document.document_link.tooltip_support"),
         configuration=has("workspace.configuration"),
         registers_configuration=has("workspace.did_change_configuration.dynamic_registration"),

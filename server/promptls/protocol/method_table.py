@@ -44,6 +44,11 @@ METHODS: Final = (
     Method(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, "requests.document_symbol:document_symbol"),
     Method(types.TEXT_DOCUMENT_DOCUMENT_LINK, "requests.document_link:document_link"),
     Method(types.TEXT_DOCUMENT_DEFINITION, "requests.definition:definition"),
+    Method(types.TEXT_DOCUMENT_DECLARATION, "requests.definition:declaration"),
+    Method(types.TEXT_DOCUMENT_REFERENCES, "requests.references:references"),
+    Method(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, "requests.document_highlight:document_highlight"),
+    Method(types.TEXT_DOCUMENT_PREPARE_RENAME, "requests.rename:prepare"),
+    Method(types.TEXT_DOCUMENT_RENAME, "requests.rename:rename_symbol"),
     Method(types.TEXT_DOCUMENT_INLAY_HINT, "requests.inlay_hint:inlay_hint"),
     Method(types.TEXT_DOCUMENT_CODE_LENS, "requests.code_lens:code_lens"),
     Method(
@@ -52,6 +57,18 @@ METHODS: Final = (
         lambda: types.CodeActionOptions(
             [types.CodeActionKind.QuickFix, "source.fixAll.promptls", "promptls.run"]
         ),
+    ),
+    Method(types.TEXT_DOCUMENT_FORMATTING, "requests.formatting:formatting"),
+    Method(
+        types.TEXT_DOCUMENT_RANGE_FORMATTING,
+        "requests.formatting:range_formatting",
+        lambda: types.DocumentRangeFormattingOptions(ranges_support=True),
+    ),
+    Method(types.TEXT_DOCUMENT_RANGES_FORMATTING, "requests.formatting:ranges_formatting"),
+    Method(
+        types.TEXT_DOCUMENT_ON_TYPE_FORMATTING,
+        "requests.formatting:on_type_formatting",
+        lambda: types.DocumentOnTypeFormattingOptions("}", ["\n"]),
     ),
     Method(
         types.TEXT_DOCUMENT_DIAGNOSTIC,

@@ -83,11 +83,11 @@ def _place(
 
 
 def bare_span(template: Template, span: Span, text: str) -> Span | None:
-    """The span of a scalar without its quotes; None where escapes make it look unlike its text."""
+    """The span of a scalar without its quotes; None where it does not stand on one line."""
     written = template.source.slice(span)
     if written == text:
         return span
-    if written[1:-1] == text and written[:1] in {"'", '"'}:
+    if len(written) > 1 and written[0] == written[-1] and written[0] in "'\"" and "\n" not in written:
         return Span(span.start + 1, span.end - 1)
     return None
 

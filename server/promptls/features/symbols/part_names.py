@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from promptls.features.symbols.declared_inputs import bare_span
 from promptls.features.symbols.symbol import Occurrence, SymbolKind
 from promptls.meaning.parts import Part, chunk_items
 from promptls.meaning.template import Template
-from promptls.syntax.group import Located, chunks_from
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.group import Located, chunks_where, union, united
 from promptls.syntax.yaml.nodes import Mapping, Node, Sequence, scalar_text
 from promptls.text.span import Span
 
@@ -50,8 +51,16 @@ def part_name_at(template: Template, offset: int) -> Named | None:
 
 def part_places(template: Template, path: str, kind: SymbolKind, name: str) -> Iterator[Occurrence]:
     """The places of a name of parts, or of sections, in one file."""
-    for located in chunks_from(template.source.root, 0):
-        if name in located.chunk.text:
-            for each in names_of_parts(template, located):
-                if (each.kind, each.name) == (kind, name):
-                    yield Occurrence(path, each.span, "declaration")
+    for located in chunks_where(template.source.root, lambda piece: name in _names(piece)):
+        for each in names_of_parts(template, located):
+            if (each.kind, each.name) == (kind, name):
+                yield Occurrence(path, each.span, "declaration")
+
+
+def _chunk_names(chunk: Chunk) -> frozenset[str]:
+    values = (value for part in chunk_items(chunk).parts for _, value in _named(part))
+    return frozenset(text for value in values if (text := scalar_text(value)))
+
+
+_names: Final = united(_chunk_names, union)
+"""The names of a piece's parts and sections."""

@@ -1,4 +1,4 @@
-"""`textDocument/definition`: the file that an include leads to."""
+"""`textDocument/definition` and `textDocument/declaration`."""
 
 from __future__ import annotations
 
@@ -6,19 +6,40 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from promptls.features.document_links import link_at
-from promptls.protocol.convert import from_position
+from promptls.features.definition import Target, declarations, definitions
+from promptls.protocol.locations import asked_place, location, range_in
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
 
+Answer = list[types.Location] | list[types.LocationLink] | None
 
-def definition(session: Session, params: types.DefinitionParams) -> types.Location | None:
-    """The beginning of the file that is named at the position."""
-    path = session.prompt_path(params.text_document.uri)
-    template = session.snapshot.template(path) if path else None
-    if path is None or template is None:
+
+def definition(session: Session, params: types.DefinitionParams) -> Answer:
+    """Where the symbol at the position gets what it is; as links for a client that takes them."""
+    asked = asked_place(session, params)
+    if asked is None:
         return None
-    link = link_at(session.snapshot, path, from_position(template.source, params.position, session.unit))
-    top = types.Range(types.Position(0, 0), types.Position(0, 0))
-    return types.Location(session.uri_of(link.target), top) if link else None
+    return _answer(session, asked[0], definitions(session.snapshot, *asked), session.flags.definition_links)
+
+
+def declaration(session: Session, params: types.DeclarationParams) -> Answer:
+    """Where it is said that there is the symbol at the position."""
+    asked = asked_place(session, params)
+    if asked is None:
+        return None
+    return _answer(session, asked[0], declarations(session.snapshot, *asked), session.flags.declaration_links)
+
+
+def _answer(session: Session, path: str, targets: tuple[Target, ...], links: bool) -> Answer:
+    if not links:
+        return [location(session, target.path, target.span) for target in targets]
+    return [
+        types.LocationLink(
+            session.uri_of(target.path),
+            (place := range_in(session, target.path, target.span)),
+            place,
+            range_in(session, path, target.origin),
+        )
+        for target in targets
+    ]

@@ -1,0 +1,230 @@
+"""Renaming: what can be renamed, and the edits that do it in every file.
+
+A rename is right when the workspace with its edits has exactly the renamed places as places of
+the symbol. That is looked at, and not guessed from lists of names: a name that something else
+has already, or that would be caught by a binding in between, is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from promptls.features.symbols import Occurrence, Symbol, occurrences, symbol_at
+from promptls.features.symbols.find import symbol_variable
+from promptls.features.symbols.shared_variable import imported_file
+from promptls.meaning.mentions import mention_at
+from promptls.meaning.scopes import GLOBALS, INJECTED
+from promptls.meaning.template import Template
+from promptls.meaning.variables import exported_variable
+from promptls.syntax.jinja.builtins import FILTERS, TESTS
+from promptls.syntax.jinja.statements import KEYWORDS
+from promptls.syntax.yaml.compose import compose
+from promptls.syntax.yaml.nodes import Mapping, Scalar
+from promptls.text.failure import Failure, WrongUse
+from promptls.text.span import Span
+from promptls.workspace.contract import function_names
+from promptls.workspace.snapshot import Known, OpenFile, Snapshot
+
+_NAME: Final = re.compile(r"[^\W\d]\w*")
+_WORD: Final = re.compile(r"\w+")
+_OPERATORS: Final = frozenset(
+    {"and", "or", "not", "in", "is", "true", "false", "none", "True", "False", "None"}
+)
+_IN_BLOCKS: Final = frozenset({"loop", "caller", "varargs", "kwargs", "super"})
+_YAML_WORDS: Final = frozenset({"yes", "no", "on", "off", "true", "false", "null"})
+
+
+class Renaming(NamedTuple):
+    """What is about to be renamed: where its name stands, and the name."""
+
+    span: Span
+    name: str
+
+
+class RenameEdit(NamedTuple):
+    """One change; `is_doubtful` where it is of data or of a program, which somebody should look at."""
+
+    path: str
+    span: Span
+    text: str
+    is_doubtful: bool
+
+
+def prepare_rename(snapshot: Snapshot, path: str, offset: int) -> Renaming:
+    """What stands at `offset`; raises `Failure` with the reason where it cannot be renamed."""
+    symbol = _renamable(snapshot, path, offset)
+    return Renaming(symbol.span, symbol.name)
+
+
+def rename(snapshot: Snapshot, path: str, offset: int, new: str) -> tuple[RenameEdit, ...]:
+    """The edits that give the symbol at `offset` the name `new`, in the order of files and places.
+
+    Raises `Failure` where the symbol cannot be renamed, or cannot have that name.
+    """
+    symbol = _renamable(snapshot, path, offset)
+    places = occurrences(snapshot, symbol)
+    if new == symbol.name:
+        return ()
+    _refuse_name(snapshot, symbol, new, places)
+    edits = tuple(
+        RenameEdit(each.path, each.span, _text(snapshot, symbol, each, new), each.where in {"data", "python"})
+        for each in places
+    )
+    _refuse_change_of_meaning(snapshot, symbol, new, edits)
+    return edits
+
+
+# -- what can be renamed ----------------------------------------------------------
+
+
+def _renamable(snapshot: Snapshot, path: str, offset: int) -> Symbol:
+    symbol = symbol_at(snapshot, path, offset)
+    if symbol is None:
+        template = snapshot.template(path)
+        raise WrongUse(_nothing(template, offset) if template is not None else "the file cannot be read")
+    name = f"`{symbol.name}`"
+    if symbol.kind == "own":
+        owner = "Prompt Poet gives it to every template" if symbol.name in INJECTED else "it is Jinja's own"
+        raise WrongUse(f"{name} cannot be renamed: {owner}")
+    if symbol.kind == "function":
+        raise WrongUse(f"{name} is a function of Python code: rename it there")
+    if symbol.kind == "file":
+        raise WrongUse("a file is renamed among the files, not in what includes it")
+    if _is_lost_import(snapshot, symbol):
+        raise WrongUse(f"{name} cannot be renamed: what it is imported from is not there")
+    return symbol
+
+
+def _nothing(template: Template, offset: int) -> str:
+    """Why nothing can be renamed at a place without a symbol."""
+    located = template.source.located(offset)
+    inside = offset - located.start
+    for tag in located.chunk.tags:
+        for match in _WORD.finditer(tag.text) if tag.span.contains(inside) else ():
+            if match.start() <= inside - tag.span.start <= match.end():
+                word = match.group()
+                if word in FILTERS | TESTS | KEYWORDS | _OPERATORS:
+                    return f"`{word}` cannot be renamed: it is Jinja's own"
+                return f"`{word}` cannot be renamed: it is no name that the template gives"
+    return "there is nothing to rename here"
+
+
+def _is_lost_import(snapshot: Snapshot, symbol: Symbol) -> bool:
+    """Whether the symbol is imported under its own name from where there is no such name."""
+    template = snapshot.template(symbol.home)
+    variable = symbol_variable(snapshot, symbol) if symbol.kind == "import" else None
+    for binding in variable.bindings if variable is not None and template is not None else ():
+        assert template is not None
+        mention = mention_at(template.source, binding.span.start)
+        if mention is not None and mention.kind == "imported" and mention.span == binding.span:
+            target = imported_file(snapshot, symbol.home, template, mention)
+            other = snapshot.template(target) if target is not None else None
+            if other is None or exported_variable(other, symbol.name) is None:
+                return True
+    return False
+
+
+# -- the new name -----------------------------------------------------------------
+
+
+def _refuse_name(snapshot: Snapshot, symbol: Symbol, new: str, places: Iterable[Occurrence]) -> None:
+    """Raise `Failure` where `new` cannot be a name of this kind at all."""
+    shown = f"`{new}`"
+    if symbol.kind in {"part", "section"}:
+        if not new.strip() or "\n" in new or "\r" in new or "{{" in new or "{%" in new or "{#" in new:
+            raise WrongUse("a part's name is one line of text without Jinja")
+        return
+    if not _NAME.fullmatch(new):
+        raise WrongUse(f"{shown} is no name: it takes letters, digits and `_`, and no digit first")
+    if new in KEYWORDS | _OPERATORS:
+        raise WrongUse(f"{shown} is a word of Jinja's own")
+    if symbol.kind == "block":
+        return
+    if new in GLOBALS | INJECTED | _IN_BLOCKS:
+        raise WrongUse(f"{shown} would hide what Jinja or Prompt Poet calls so")
+    if new in (function_names(snapshot, symbol.home) or ()):
+        raise WrongUse(f"{shown} is a function of the functions file")
+    if new.lower() in _YAML_WORDS and any(each.where in {"header", "data"} for each in places):
+        raise WrongUse(f"{shown} is no text in YAML, where the name stands too")
+
+
+def _text(snapshot: Snapshot, symbol: Symbol, place: Occurrence, new: str) -> str:
+    """What is to stand at a place: the name, in quotes where YAML takes it for something else."""
+    if symbol.kind not in {"part", "section"}:
+        return new
+    template = snapshot.template(place.path)
+    before = template.source.slice(Span(max(place.span.start - 1, 0), place.span.start)) if template else ""
+    if before == "'":
+        return new.replace("'", "''")
+    escaped = new.replace("\\", "\\\\").replace('"', '\\"')
+    if before == '"':
+        return escaped
+    return new if _is_plain(new) else f'"{escaped}"'
+
+
+def _is_plain(text: str) -> bool:
+    """Whether YAML reads the text, without quotes and wherever a value can stand, as just that text."""
+    root = compose(f"[{{k: {text}, l: m}}]", Span, lambda _span: False).root
+    item = (
+        next(iter(root.items), None) if root is not None and not isinstance(root, Mapping | Scalar) else None
+    )
+    value = item.value("k") if isinstance(item, Mapping) and len(item.entries) == len("kl") else None
+    return isinstance(value, Scalar) and (value.text, value.tag) == (text, "str")
+
+
+# -- the meaning behind it ----------------------------------------------------------
+
+
+def _refuse_change_of_meaning(
+    snapshot: Snapshot, symbol: Symbol, new: str, edits: tuple[RenameEdit, ...]
+) -> None:
+    """Raise `Failure` where the renamed places would not be all places of one thing."""
+    after = _with(snapshot, edits)
+    expected = {(edit.path, edit.span.start + _shift(edits, edit)) for edit in edits}
+    asked = next(edit for edit in edits if (edit.path, edit.span) == (symbol.path, symbol.span))
+    renamed = symbol_at(after, asked.path, asked.span.start + _shift(edits, asked))
+    found = occurrences(after, renamed) if renamed is not None else ()
+    places = {(each.path, each.span.start) for each in found if each.where != "python"}
+    expected -= {(each.path, each.span.start) for each in found if each.where == "python"}
+    for path, offset in sorted(places - expected):
+        raise Failure(f"`{new}` is taken: {_where(after, path, offset)} would be the same thing")
+    programs = {edit.path for edit in edits if edit.is_doubtful and edit.path.endswith(".py")}
+    for path, offset in sorted(each for each in expected - places if each[0] not in programs):
+        where = _where(after, path, offset)
+        raise Failure(f"`{new}` is taken: {where} would be something else than it is")
+
+
+def _shift(edits: tuple[RenameEdit, ...], edit: RenameEdit) -> int:
+    """How far the edits ahead of this one move its place."""
+    ahead = (each for each in edits if each.path == edit.path and each.span.start < edit.span.start)
+    return sum(len(each.text) - (each.span.end - each.span.start) for each in ahead) + _opening(edit.text)
+
+
+def _opening(text: str) -> int:
+    """How many characters stand ahead of the name in what is written."""
+    return 1 if text.startswith('"') and len(text) > 1 and text.endswith('"') else 0
+
+
+def _where(snapshot: Snapshot, path: str, offset: int) -> str:
+    template = snapshot.template(path)
+    line = template.source.place(offset).line + 1 if template is not None else 0
+    return f"{Path(path).name}, line {line},"
+
+
+def _with(snapshot: Snapshot, edits: tuple[RenameEdit, ...]) -> Snapshot:
+    """The workspace as it is with the edits."""
+    opened = dict(snapshot.open_files)
+    for path in dict.fromkeys(edit.path for edit in edits):
+        template = snapshot.template(path)
+        if template is None:
+            continue
+        source = template.source
+        for edit in sorted((each for each in edits if each.path == path), reverse=True):
+            source = source.edited(edit.span, edit.text)
+        version = opened[path].version if path in opened else 0
+        opened[path] = OpenFile(Template(source), version)
+    return replace(snapshot, revision=snapshot.revision + 1, open_files=opened, known=Known())

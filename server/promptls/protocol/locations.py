@@ -1,0 +1,41 @@
+"""Places in files as the protocol's locations, in files that are no prompts too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from lsprotocol import types
+
+from promptls.protocol.convert import from_position, to_range
+from promptls.syntax.source import Source
+from promptls.text.span import Span
+
+if TYPE_CHECKING:
+    from promptls.protocol.session import Session
+
+
+class AsksAboutPlace(Protocol):
+    """The parameters of every question about one place of a document."""
+
+    text_document: types.TextDocumentIdentifier
+    position: types.Position
+
+
+def asked_place(session: Session, params: AsksAboutPlace) -> tuple[str, int] | None:
+    """The path and the offset of a question about a place; None where it is in no prompt file."""
+    path = session.prompt_path(params.text_document.uri)
+    template = session.snapshot.template(path) if path is not None else None
+    if path is None or template is None:
+        return None
+    return path, from_position(template.source, params.position, session.unit)
+
+
+def range_in(session: Session, path: str, span: Span) -> types.Range:
+    """The range of a span of the file at `path`; its beginning, where the file cannot be read."""
+    template = session.snapshot.template(path)
+    return to_range(template.source if template is not None else Source.of(""), span, session.unit)
+
+
+def location(session: Session, path: str, span: Span) -> types.Location:
+    """The location of a span of the file at `path`."""
+    return types.Location(session.uri_of(path), range_in(session, path, span))

@@ -1,0 +1,84 @@
+"""`textDocument/prepareRename` and `textDocument/rename`; what is refused is answered with its reason."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from promptls.features.rename import RenameEdit, prepare_rename, rename
+from promptls.protocol.locations import asked_place, range_in
+from promptls.text.failure import Failure
+
+if TYPE_CHECKING:
+    from promptls.protocol.session import Session
+
+_DATA: Final = "promptls.data"
+
+
+def prepare(session: Session, params: types.PrepareRenameParams) -> types.PrepareRenamePlaceholder | None:
+    """The range of the name at the position, and the name."""
+    asked = asked_place(session, params)
+    if asked is None:
+        return None
+    try:
+        found = prepare_rename(session.snapshot, *asked)
+    except Failure as failure:
+        raise _refusal(failure) from None
+    return types.PrepareRenamePlaceholder(range_in(session, asked[0], found.span), found.name)
+
+
+def rename_symbol(session: Session, params: types.RenameParams) -> types.WorkspaceEdit | None:
+    """The edits of every file that give the symbol at the position its new name."""
+    asked = asked_place(session, params)
+    if asked is None:
+        return None
+    try:
+        edits = rename(session.snapshot, *asked, params.new_name)
+    except Failure as failure:
+        raise _refusal(failure) from None
+    return _workspace_edit(session, edits)
+
+
+def _refusal(failure: Failure) -> JsonRpcException:
+    return JsonRpcException(failure.message, types.LSPErrorCodes.RequestFailed.value)
+
+
+def _workspace_edit(session: Session, edits: tuple[RenameEdit, ...]) -> types.WorkspaceEdit:
+    by_file = {path: list(each) for path, each in groupby(edits, attrgetter("path"))}
+    if not session.flags.versioned_edits:
+        return types.WorkspaceEdit(
+            changes={
+                session.uri_of(path): [
+                    types.TextEdit(range_in(session, path, edit.span), edit.text) for edit in each
+                ]
+                for path, each in by_file.items()
+            }
+        )
+    changes: list[types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile] = [
+        _document_edit(session, path, each) for path, each in by_file.items()
+    ]
+    annotations = None
+    if session.flags.change_annotations and any(edit.is_doubtful for edit in edits):
+        label = "Data and programs that use the name"
+        description = "Look whether these keys are meant as well."
+        annotations = {_DATA: types.ChangeAnnotation(label, needs_confirmation=True, description=description)}
+    return types.WorkspaceEdit(document_changes=changes, change_annotations=annotations)
+
+
+def _document_edit(session: Session, path: str, edits: list[RenameEdit]) -> types.TextDocumentEdit:
+    opened = session.snapshot.open_files.get(path)
+    document = types.OptionalVersionedTextDocumentIdentifier(
+        session.uri_of(path), opened.version if opened is not None else None
+    )
+    return types.TextDocumentEdit(document, [_text_edit(session, path, edit) for edit in edits])
+
+
+def _text_edit(session: Session, path: str, edit: RenameEdit) -> types.TextEdit | types.AnnotatedTextEdit:
+    place = range_in(session, path, edit.span)
+    if edit.is_doubtful and session.flags.change_annotations:
+        return types.AnnotatedTextEdit(_DATA, place, edit.text)
+    return types.TextEdit(place, edit.text)

@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.features.rename import prepare_rename, rename
+from promptls.text.failure import Failure
+from promptls.workspace.snapshot import Snapshot
+from promptls.workspace.workspace import Workspace
+from support.fixture import Marked, opened, parse
+
+ROOT = Path("/project")
+
+
+def cursor_of(files: dict[str, Marked]) -> tuple[str, int]:
+    ((name, offset),) = ((name, marked.cursor) for name, marked in files.items() if marked.cursor is not None)
+    return str(ROOT / name), offset
+
+
+def applied(snapshot: Snapshot, path: str, offset: int, new: str) -> dict[str, str]:
+    """The texts of the fixture's files behind a rename, by name."""
+    texts = snapshot.unsaved()
+    for edit in sorted(rename(snapshot, path, offset, new), reverse=True):
+        text = texts[edit.path]
+        texts[edit.path] = text[: edit.span.start] + edit.text + text[edit.span.end :]
+    return {Path(file).name: text for file, text in texts.items()}
+
+
+def workspace_of(texts: dict[str, str]) -> Snapshot:
+    workspace = Workspace([ROOT])
+    for name, text in texts.items():
+        workspace.open(str(ROOT / name), text, 1)
+    return workspace.snapshot
+
+
+def check_rename(before: str, new: str, after: str) -> None:
+    """Assert that the rename turns the files of one fixture into the other's, and another one back."""
+    snapshot, files = opened(before)
+    path, offset = cursor_of(files)
+    old = prepare_rename(snapshot, path, offset)
+    renamed = applied(snapshot, path, offset, new)
+    assert renamed == {name: marked.text for name, marked in parse(after).items()}
+    place = min(edit.span.start for edit in rename(snapshot, path, offset, new) if edit.path == path)
+    at = place + 1 if old.span.start == place else place
+    assert applied(workspace_of(renamed), path, at, old.name) == {
+        name: marked.text for name, marked in files.items()
+    }
+
+
+CASES = {
+    "an input everywhere it stands": (
+        """\
+{#---
+samples: samples.yml
+input_keys: {text: {type: string}, other: {}}
+examples:
+  - {text: "text", other: text}
+experiments:
+  first: {dataset: rows.csv}
+---#}
+- name: text
+  content: "{{ te<CURSOR>xt | trim }} text"
+{% include 'part.yml.j2' %}
+-- part.yml.j2 --
+- name: b
+  content: "{{ text }}{{ a.text }}"
+-- rows.csv --
+text,id
+text,1
+-- samples.yml --
+text: text
+""",
+        "ticket",
+        """\
+{#---
+samples: samples.yml
+input_keys: {ticket: {type: string}, other: {}}
+examples:
+  - {ticket: "text", other: text}
+experiments:
+  first: {dataset: rows.csv}
+---#}
+- name: text
+  content: "{{ ticket | trim }} text"
+{% include 'part.yml.j2' %}
+-- part.yml.j2 --
+- name: b
+  content: "{{ ticket }}{{ a.text }}"
+-- rows.csv --
+ticket,id
+text,1
+-- samples.yml --
+ticket: text
+""",
+    ),
+    "a loop variable and nothing beside its loop": (
+        """\
+{% for turn in turns %}
+- name: a
+  content: "{{ t<CURSOR>urn.said }}"
+{% endfor %}
+- name: b
+  content: "{{ turn }}"
+""",
+        "message",
+        """\
+{% for message in turns %}
+- name: a
+  content: "{{ message.said }}"
+{% endfor %}
+- name: b
+  content: "{{ turn }}"
+""",
+    ),
+    "a macro in its importers, but not where it has another name": (
+        """\
+{% macro gre<CURSOR>et(name) %}{{ name }}{% endmacro %}
+-- first.yml.j2 --
+{% from 'main.yml.j2' import greet %}
+- name: a
+  content: "{{ greet(1) }}"
+-- second.yml.j2 --
+{% from 'main.yml.j2' import greet as hello %}
+- name: a
+  content: "{{ hello(greet) }}"
+-- third.yml.j2 --
+{% import 'main.yml.j2' as tools %}
+- name: a
+  content: "{{ tools.greet(1) }}"
+""",
+        "welcome",
+        """\
+{% macro welcome(name) %}{{ name }}{% endmacro %}
+-- first.yml.j2 --
+{% from 'main.yml.j2' import welcome %}
+- name: a
+  content: "{{ welcome(1) }}"
+-- second.yml.j2 --
+{% from 'main.yml.j2' import welcome as hello %}
+- name: a
+  content: "{{ hello(greet) }}"
+-- third.yml.j2 --
+{% import 'main.yml.j2' as tools %}
+- name: a
+  content: "{{ tools.welcome(1) }}"
+""",
+    ),
+    "a block where it is overridden": (
+        """\
+{% block rules %}{% endblock ru<CURSOR>les %}
+- name: a
+  content: x
+-- child.yml.j2 --
+{% extends 'main.yml.j2' %}
+{% block rules %}{{ rules }}{% endblock %}
+""",
+        "manners",
+        """\
+{% block manners %}{% endblock manners %}
+- name: a
+  content: x
+-- child.yml.j2 --
+{% extends 'main.yml.j2' %}
+{% block manners %}{{ rules }}{% endblock %}
+""",
+    ),
+    "a part": (
+        "- name: gre<CURSOR>eting\n  content: greeting\n",
+        "my part",
+        "- name: my part\n  content: greeting\n",
+    ),
+    "a part in quotes": (
+        "- name: 'gre<CURSOR>eting'\n  content: x\n",
+        "it's",
+        "- name: 'it''s'\n  content: x\n",
+    ),
+    "a parameter": (
+        """\
+{% macro greet(name, ma<CURSOR>rk='!') %}{{ name ~ mark }}{% endmacro %}
+- name: a
+  content: "{{ greet(mark, mark='?') }}"
+""",
+        "sign",
+        """\
+{% macro greet(name, sign='!') %}{{ name ~ sign }}{% endmacro %}
+- name: a
+  content: "{{ greet(mark, sign='?') }}"
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "new", "after"), CASES.values(), ids=CASES.keys())
+def test_a_rename_and_the_rename_back(before: str, new: str, after: str) -> None:
+    check_rename(before, new, after)
+
+
+def test_a_part_name_that_yaml_would_read_as_something_else_is_quoted() -> None:
+    snapshot, files = opened("- name: gre<CURSOR>eting\n  content: x\n")
+
+    assert applied(snapshot, *cursor_of(files), "a: b")["main.yml.j2"] == '- name: "a: b"\n  content: x\n'
+    assert applied(snapshot, *cursor_of(files), "12")["main.yml.j2"] == '- name: "12"\n  content: x\n'
+
+
+REFUSED = {
+    "jinja's own": (
+        "{% for a in b %}\n- name: a\n  content: '{{ lo<CURSOR>op.index }}'\n{% endfor %}\n",
+        "x",
+        "Jinja's own",
+    ),
+    "a global": ("- name: a\n  content: '{{ ra<CURSOR>nge(3) }}'\n", "x", "Jinja's own"),
+    "a filter": ("- name: a\n  content: '{{ a | tr<CURSOR>im }}'\n", "x", "`trim` cannot be renamed"),
+    "a keyword": ("- name: a\n  content: '{% i<CURSOR>f a %}{% endif %}'\n", "x", "`if` cannot be renamed"),
+    "an attribute": ("- name: a\n  content: '{{ a.na<CURSOR>me }}'\n", "x", "`name` cannot be renamed"),
+    "prompt poet's": (
+        "- name: a\n  content: '{{ escape_special_<CURSOR>characters(a) }}'\n",
+        "x",
+        "Prompt Poet gives it",
+    ),
+    "plain text": ("- name: a\n  content: so<CURSOR>me text\n", "x", "nothing to rename"),
+    "a file": ("{% include 'ma<CURSOR>in.yml.j2' %}\n- name: a\n  content: x\n", "x", "among the files"),
+    "a lost import": (
+        "{% from 'gone.yml.j2' import gr<CURSOR>eet %}\n- name: a\n  content: x\n",
+        "x",
+        "is not there",
+    ),
+    "no name": ("- name: a\n  content: '{{ te<CURSOR>xt }}'\n", "my text", "is no name"),
+    "a digit first": ("- name: a\n  content: '{{ te<CURSOR>xt }}'\n", "1st", "is no name"),
+    "a keyword as a name": ("- name: a\n  content: '{{ te<CURSOR>xt }}'\n", "not", "word of Jinja"),
+    "a reserved name": ("- name: a\n  content: '{{ te<CURSOR>xt }}'\n", "token_limit", "would hide"),
+    "a YAML word": (
+        "{#---\ninput_keys: [te<CURSOR>xt]\n---#}\n- name: a\n  content: x\n",
+        "yes",
+        "no text in YAML",
+    ),
+    "another input": (
+        "- name: a\n  content: '{{ te<CURSOR>xt }}'\n- name: b\n  content: '{{ ticket }}'\n",
+        "ticket",
+        "`ticket` is taken: main.yml.j2, line 4,",
+    ),
+    "another input of an include": (
+        """\
+- name: a
+  content: '{{ te<CURSOR>xt }}'
+{% include 'b.yml.j2' %}
+-- b.yml.j2 --
+- name: b
+  content: '{{ ticket }}'
+""",
+        "ticket",
+        "`ticket` is taken: b.yml.j2, line 2,",
+    ),
+    "another column": (
+        """\
+{#---
+experiments: {e: {dataset: d.csv}}
+---#}
+- name: a
+  content: '{{ te<CURSOR>xt }}'
+-- d.csv --
+text,ticket
+""",
+        "ticket",
+        "`ticket` is taken: d.csv, line 1,",
+    ),
+    "a binding in between": (
+        """\
+{% set te<CURSOR>xt = 1 %}
+{% for turn in turns %}
+- name: a
+  content: '{{ text }}'
+{% endfor %}
+""",
+        "turn",
+        "`turn` is taken: main.yml.j2, line 4, would be something else",
+    ),
+    "what it would catch": (
+        "{% for tu<CURSOR>rn in turns %}\n- name: a\n  content: '{{ text }}'\n{% endfor %}\n",
+        "text",
+        "`text` is taken: main.yml.j2, line 3,",
+    ),
+    "another block": (
+        "{% block a<CURSOR>a %}{% endblock %}{% block b %}{% endblock %}\n- name: a\n  content: x\n",
+        "b",
+        "`b` is taken",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "new", "reason"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_renamed_is_refused_with_a_reason(before: str, new: str, reason: str) -> None:
+    snapshot, files = opened(before)
+
+    with pytest.raises(Failure) as refused:
+        rename(snapshot, *cursor_of(files), new)
+
+    assert reason in refused.value.message
+
+
+def test_changes_of_data_are_doubtful() -> None:
+    snapshot, files = opened(CASES["an input everywhere it stands"][0])
+
+    edits = rename(snapshot, *cursor_of(files), "ticket")
+
+    assert {Path(edit.path).name for edit in edits if edit.is_doubtful} == {"rows.csv", "samples.yml"}
