@@ -31,6 +31,12 @@ def test_a_severity_can_be_set() -> None:
     assert rules_found(WRONG_ROLE, {"rules": {"unknown-role": "off"}}) == []
 
 
+def test_a_severity_that_is_set_goes_before_a_milder_one_that_a_rule_gives() -> None:
+    text = "prompt_template: {template: </E>Q}\nretriever: {type: ZeroRetriever}\ninferencer: {type: GenInferencer}\n"
+    assert rules_found(text) == [("missing-ice-token", "warning")]
+    assert rules_found(text, {"rules": {"missing-ice-token": "hint"}}) == [("missing-ice-token", "hint")]
+
+
 def test_a_severity_that_is_none_leaves_the_other_ones_alone() -> None:
     assert rules_found(WRONG_ROLE, {"rules": {"unknown-role": "off", "empty-content": "loud"}}) == []
 

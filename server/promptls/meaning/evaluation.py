@@ -6,13 +6,13 @@ said that another rendering could make untrue.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, NamedTuple
 
-from promptls.syntax.chunk import Chunk
+from promptls.meaning.meta_template import MetaTemplate, meta_template_of
+from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.projection import stands_alone
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
@@ -20,7 +20,6 @@ from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.systems.opencompass.vocabulary import DIALOGUE_KEYS, INFER_KEYS
 from promptls.text.span import Span
 
-_FIELD: Final = re.compile(r"\{([^\W\d]\w*)\}")
 _PRINTING: Final = frozenset({"if", "elif", "else", "endif", "for", "endfor", "include", "import", "call"})
 
 
@@ -138,7 +137,11 @@ class Evaluation:
         if name is None:
             return None
         if name == "FixKRetriever" and isinstance(self.retriever, Entry):
-            rows = self.retriever.value.value("fix_id_list") if isinstance(self.retriever.value, Mapping) else None
+            rows = (
+                self.retriever.value.value("fix_id_list")
+                if isinstance(self.retriever.value, Mapping)
+                else None
+            )
             if isinstance(rows, Sequence) and not rows.items:
                 return False
         return name != "ZeroRetriever"
@@ -147,6 +150,11 @@ class Evaluation:
     def output_column(self) -> str | None:
         """The reader's column with the answer."""
         return scalar_text(self.reader.value("output_column")) if self.reader else None
+
+    @property
+    def meta_template(self) -> MetaTemplate | None:
+        """How the model lays a dialogue out, where the file says so."""
+        return meta_template_of(self.meta.value) if self.meta else None
 
     @property
     def columns(self) -> tuple[str, ...] | None:
@@ -164,14 +172,7 @@ class Evaluation:
         return tuple(name for name in [*names, output] if name)
 
 
-class Field(NamedTuple):
-    """A `{name}` in a template's text; `span` covers the braces, `doubled` says that there are two pairs."""
-
-    name: str
-    span: Span
-    doubled: bool
-
-
+@kept
 def evaluation_of(chunk: Chunk) -> Evaluation | None:
     """The evaluation prompt in a file's one chunk, or None where its YAML is no mapping."""
     root = next((root for root in chunk_yaml(chunk).roots if isinstance(root, Mapping)), None)
@@ -223,27 +224,6 @@ def turns_in(node: Node | None, section: str) -> Iterator[Mapping]:
     for item in items.items if isinstance(items, Sequence) else (items,):
         if isinstance(item, Mapping):
             yield item
-
-
-def fields_in(chunk: Chunk, scalar: Scalar) -> Iterator[Field]:
-    """The fields that stand in a text; braces of Jinja, of LaTeX and of other mark-up are none."""
-    tags = [tag for tag in chunk.tags if tag.span.start < scalar.span.end and scalar.span.start < tag.span.end]
-    for match in _FIELD.finditer(chunk.text, scalar.span.start, scalar.span.end):
-        around = [tag for tag in tags if tag.span.start < match.end() and match.start() < tag.span.end]
-        if any(tag.kind != "raw" or not _inside(match.span(), tag.body) for tag in around):
-            continue
-        before, behind = chunk.text[: match.start()][-40:], chunk.text[match.end() : match.end() + 1]
-        doubled = before.endswith("{") and behind == "}"
-        if not doubled and (before.endswith(("{", "}", "^", "_", "$")) or behind == "{" or _LATEX.search(before)):
-            continue
-        yield Field(match.group(1), Span(*match.span()), doubled)
-
-
-_LATEX: Final = re.compile(r"\\[A-Za-z]+\*?(?:\[[^\]]*\])?$")
-
-
-def _inside(inner: tuple[int, int], outer: Span) -> bool:
-    return outer.start <= inner[0] and inner[1] <= outer.end
 
 
 def _template(entry: Entry | None) -> EvaluationTemplate | None:

@@ -152,10 +152,15 @@ def _placed(starts: list[int], found: list[tuple[Finding, ...]]) -> tuple[Findin
 def _found(
     rule: Rule, severity: Severity, look: Callable[..., Iterable[Finding]], *at: object
 ) -> list[Finding]:
-    """What a rule finds; nothing where it fails, which is logged."""
+    """What a rule finds; nothing where it fails, which is logged.
+
+    A finding's own severity counts as long as the settings leave the rule's as it is.
+    """
+    is_set = severity != rule.severity
     try:
         return [
-            replace(finding, rule=rule.name, severity=finding.severity or severity) for finding in look(*at)
+            replace(finding, rule=rule.name, severity=severity if is_set else finding.severity or severity)
+            for finding in look(*at)
         ]
     except Exception:  # noqa: BLE001 - one rule that fails hides no other
         _LOG.exception("the rule %s failed", rule.name)

@@ -17,3 +17,17 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a message that names the nearest known name, or nothing."""
     found = nearest(name, known)
     return f"; did you mean `{found}`?" if found else ""
+
+
+def is_slip(word: str, meant: str) -> bool:
+    """Whether `word` is `meant` in another case or order of letters, or with one more, less or other."""
+    first, second = word.casefold(), meant.casefold()
+    if word == meant or abs(len(first) - len(second)) > 1:
+        return False
+    if first == second or sorted(first) == sorted(second):
+        return True
+    shorter, longer = sorted((first, second), key=len)
+    same = next((index for index, letter in enumerate(shorter) if letter != longer[index]), len(shorter))
+    if len(shorter) == len(longer):
+        return shorter[same + 1 :] == longer[same + 1 :]
+    return shorter[same:] == longer[same + 1 :]

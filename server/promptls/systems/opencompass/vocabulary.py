@@ -308,6 +308,18 @@ READER_KEYS: Mapping[str, KeyFact] = table(
             ),
         ),
         KeyFact(
+            name="input_template",
+            required=False,
+            type_words="template mapping",
+            documentation="How a row's inputs are written for retrievers that compare rows.",
+        ),
+        KeyFact(
+            name="output_template",
+            required=False,
+            type_words="template mapping",
+            documentation="How a row's answer is written for retrievers that compare rows.",
+        ),
+        KeyFact(
             name="train_range",
             required=False,
             type_words="text or number",
@@ -369,6 +381,41 @@ DIALOGUE_ROLES: Mapping[str, str] = {
     "SYSTEM": "Instructions before the dialogue; give it a `fallback_role`, as not every model knows it.",
 }
 """Roles that dialogues use by custom."""
+
+MESSAGE_ROLES: Mapping[str, str] = {
+    "system": "Instructions ahead of the conversation.",
+    "user": "The person who asks.",
+    "assistant": "The model.",
+}
+"""Roles of the messages of a `RawPromptTemplate`."""
+
+RETRIEVER_ARGUMENTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "ZeroRetriever": ((), ("ice_eos_token",)),
+    "FixKRetriever": (("fix_id_list",), ("ice_separator", "ice_eos_token", "ice_num")),
+    "RandomRetriever": ((), ("ice_separator", "ice_eos_token", "ice_num", "seed")),
+    "SlidingWindowRetriever": (("k",), ("ice_separator", "ice_eos_token", "ice_num")),
+    "BM25Retriever": ((), ("ice_separator", "ice_eos_token", "ice_num")),
+    "TopkRetriever": (
+        (),
+        (
+            "ice_separator", "ice_eos_token", "ice_num",
+            "sentence_transformers_model_name", "tokenizer_name", "batch_size",
+        ),
+    ),
+}  # fmt: skip
+"""What a retriever must be given and what it may be given; any other key is a TypeError."""
+
+LEGACY_RETRIEVER_KEYS: frozenset[str] = frozenset({"type", "dataset", "index_split", "test_split"})
+"""Keys that OpenCompass puts in itself, or took in earlier releases."""
+
+MORE_INFERENCERS: frozenset[str] = frozenset(
+    {
+        "AgentInferencer", "AttackInferencer", "ChatMLInferencer", "GLMChoiceInferencer",
+        "InferencePPLOnlyInferencer", "MinKPercentInferencer", "ParallelGenInferencer", "PPLOnlyInferencer",
+        "SCInferencer", "SWCELossInferencer", "ToTInferencer",
+    }
+)  # fmt: skip
+"""Inferencers for special purposes."""
 
 USUAL_ICE_MARK = "</E>"
 """The `ice_token`, the mark for in-context examples that configurations use by custom."""

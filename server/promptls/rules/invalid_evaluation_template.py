@@ -1,0 +1,153 @@
+"""A template that OpenCompass cannot build.
+
+## What it does
+
+Reports an evaluation prompt without any template; a template whose `template` is missing, or
+neither a text nor a mapping; a dialogue without `round`; messages that are no list, or lack
+`role` or `content`; an `ice_token` that is no text; and a dialogue's `end`, which OpenCompass
+0.5.4 fails at as soon as it meets it with a meta template.
+
+## Why is this bad?
+
+OpenCompass raises a bare `AssertionError`, a `KeyError`, or an `IndexError: pop from empty list`.
+
+## Example
+
+```yaml
+prompt_template:
+  template:
+  ^^^^^^^^ invalid-evaluation-template: a template is a text or a mapping, and this is a list; write it below `round`
+    - {role: HUMAN, prompt: "{question}"}
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+```
+
+Use instead:
+
+```yaml
+prompt_template:
+  template:
+    round:
+      - {role: HUMAN, prompt: "{question}"}
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.meaning.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of
+from promptls.rules.rule import EVALUATION_KINDS, Finding, Rule
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
+from promptls.text.span import Span
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """What cannot be built of the templates."""
+    evaluation = evaluation_of(chunk)
+    if evaluation is None:
+        return
+    if not evaluation.templates and not evaluation.is_open:
+        entry = evaluation.root.entry("infer_cfg") or evaluation.retriever or evaluation.inferencer
+        if entry is not None:
+            yield Finding(
+                entry.key.span,
+                "there is neither a `prompt_template` nor an `ice_template`: the prompt is empty",
+            )
+    for template in evaluation.templates:
+        yield from _token(template)
+        if template.is_raw:
+            yield from _messages(evaluation, template)
+        else:
+            yield from _body(evaluation, template)
+
+
+def _token(template: EvaluationTemplate) -> Iterator[Finding]:
+    token = template.mapping.value("ice_token") if template.mapping else None
+    is_text = isinstance(token, Scalar) and (token.dynamic or token.tag in {"str", "null"})
+    if token is not None and not is_text:
+        yield Finding(token.span, "an `ice_token` is a text; quote it")
+
+
+def _body(evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
+    body = template.body
+    if template.mapping is None:
+        if template.form is Form.OTHER:
+            yield Finding(template.entry.key.span, f"`{template.name}` is a mapping with the key `template`")
+        return
+    if template.form is Form.MISSING:
+        if not evaluation.is_open:
+            yield Finding(template.entry.key.span, f"`{template.name}` has no `template`")
+    elif template.form is Form.OTHER:
+        what = (
+            "a list; write it below `round`"
+            if isinstance(body, Sequence)
+            else "neither; quote it if it is a text"
+        )
+        yield Finding(_key(template, "template"), f"a template is a text or a mapping, and this is {what}")
+    elif template.form is Form.DIALOGUE and isinstance(body, Mapping):
+        if body.entry("round") is None and not evaluation.is_open:
+            yield Finding(_key(template, "template"), "this dialogue has no `round`")
+        yield from _end(evaluation, template, body)
+    for label in template.labels:
+        if isinstance(label.entry.value, Mapping):
+            yield from _end(evaluation, template, label.entry.value)
+
+
+def _end(evaluation: Evaluation, template: EvaluationTemplate, dialogue: Mapping) -> Iterator[Finding]:
+    """A dialogue's `end`, by whether the walk through the dialogue comes to it."""
+    entry = dialogue.entry("end")
+    if entry is None or template is not evaluation.asked or dialogue.entry("round") is None:
+        return
+    meta = evaluation.meta_template
+    if meta is None:
+        message = "OpenCompass 0.5.4 fails at `end` with every model that has a meta template"
+        yield Finding(entry.key.span, message, severity="hint")
+    elif meta.generates and evaluation.inferencer_class != "PPLInferencer":
+        message = "`end` is never reached when the model generates, and the Prompt Viewer fails at it"
+        yield Finding(entry.key.span, message, severity="warning")
+    elif not meta.is_unsure:
+        message = "OpenCompass 0.5.4 fails at `end` with a meta template: IndexError, pop from empty list"
+        yield Finding(entry.key.span, message)
+
+
+def _messages(evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
+    body = template.body
+    if not isinstance(body, Sequence):
+        if body is None and not evaluation.is_open:
+            yield Finding(template.entry.key.span, "a `RawPromptTemplate` has no `messages`")
+        elif body is not None and template.form is not Form.UNKNOWN:
+            yield Finding(_key(template, "messages"), "`messages` is a list")
+        return
+    for item in body.items:
+        yield from _message(item, evaluation)
+
+
+def _message(item: Node, evaluation: Evaluation) -> Iterator[Finding]:
+    if isinstance(item, Mapping):
+        if item.entry("expand_column") or evaluation.is_open or not item.entries:
+            return
+        for key in ("role", "content"):
+            if item.entry(key) is None:
+                yield Finding(item.entries[0].key.span, f"this message has no `{key}`")
+    elif isinstance(item, Sequence) or (not item.dynamic and item.tag != "str"):
+        yield Finding(item.span, "a message is a mapping with `role` and `content`")
+
+
+def _key(template: EvaluationTemplate, key: str) -> Span:
+    entry = template.mapping.entry(key) if template.mapping else None
+    return (entry or template.entry).key.span
+
+
+RULE = Rule(
+    name="invalid-evaluation-template",
+    summary="a template that OpenCompass cannot build",
+    severity="error",
+    module=__name__,
+    kinds=EVALUATION_KINDS,
+    check_chunk=check_chunk,
+)

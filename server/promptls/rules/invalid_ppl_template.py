@@ -1,0 +1,150 @@
+"""A template whose labels do not work out.
+
+## What it does
+
+Reports a mapping from labels to templates whose values are no texts or dialogues, and one
+that a stray key made of a dialogue: OpenCompass takes a mapping for a dialogue only where
+every key is `begin`, `round` or `end`. Reports also a `PPLInferencer` whose template gives it
+nothing to compare (a dialogue has the one label `round`, and a text is the same for every
+label), and a `GenInferencer` with a mapping from labels, of which only the first is used.
+
+## Why is this bad?
+
+OpenCompass raises a `TypeError`, or compares prompts that do not differ: every row then gets
+the same label.
+
+## Example
+
+```yaml
+prompt_template:
+  template:
+    round:
+    - {role: HUMAN, prompt: "{question}"}
+    begn:
+    ^^^^ invalid-ppl-template: this key makes the dialogue a mapping from labels; did you mean `begin`?
+    - {role: SYSTEM, prompt: Be brief.}
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+```
+
+Use instead:
+
+```yaml
+prompt_template:
+  template:
+    begin:
+    - {role: SYSTEM, prompt: Be brief.}
+    round:
+    - {role: HUMAN, prompt: "{question}"}
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.meaning.evaluation import Evaluation, EvaluationTemplate, Form, Label, evaluation_of
+from promptls.rules.misspelt import misspelt
+from promptls.rules.rule import EVALUATION_KINDS, Finding, Rule
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text
+from promptls.systems.opencompass.vocabulary import DIALOGUE_KEYS
+from promptls.text.span import Span
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """The labels that do not work out."""
+    evaluation = evaluation_of(chunk)
+    if evaluation is None:
+        return
+    for template in evaluation.templates:
+        strays = _strays(template)
+        if strays:
+            yield from strays
+            continue
+        for label in template.labels:
+            yield from _value(label)
+    if evaluation.asked is not None:
+        yield from _compared(evaluation, evaluation.asked)
+
+
+def _strays(template: EvaluationTemplate) -> list[Finding]:
+    """The keys that make a mapping from labels of what is a dialogue otherwise."""
+    if not any(label.name == "round" for label in template.labels):
+        return []
+    return [
+        misspelt(
+            label.entry.key.span,
+            "this key makes the dialogue a mapping from labels",
+            label.name,
+            [key for key in DIALOGUE_KEYS if key not in {each.name for each in template.labels}],
+        )
+        for label in template.labels
+        if label.name not in DIALOGUE_KEYS
+    ]
+
+
+def _value(label: Label) -> Iterator[Finding]:
+    value = label.entry.value
+    place = value.span if not value.span.is_empty() else label.entry.key.span
+    if label.form is Form.OTHER and not isinstance(value, Sequence):
+        yield Finding(place, "the template of a label is a text or a dialogue; quote it if it is a text")
+    elif isinstance(value, Sequence):
+        yield Finding(label.entry.key.span, "the template of a label is a list; write it below `round`")
+    elif isinstance(value, Mapping) and label.form is not Form.UNKNOWN and value.entry("round") is None:
+        yield Finding(label.entry.key.span, "the dialogue of this label has no `round`")
+
+
+def _compared(evaluation: Evaluation, asked: EvaluationTemplate) -> Iterator[Finding]:
+    inferencer = evaluation.inferencer_class
+    body = asked.body
+    if (
+        inferencer == "PPLInferencer"
+        and asked.form is Form.DIALOGUE
+        and isinstance(body, Mapping)
+        and body.entries
+    ):
+        names = ", ".join(f"`{key_text(entry)}`" for entry in body.entries)
+        message = f"`PPLInferencer` takes the keys for labels, here {names}: write a mapping from each label to a dialogue"
+        yield Finding(_key_of(asked), message)
+    elif (
+        inferencer == "PPLInferencer"
+        and asked.form is Form.TEXT
+        and "labels" not in _inferencer_keys(evaluation)
+    ):
+        message = (
+            "`PPLInferencer` gets the same prompt for every label: write a mapping from each label to a text"
+        )
+        yield Finding(_key_of(asked), message, severity="warning")
+    elif (
+        inferencer == "GenInferencer"
+        and asked.form is Form.LABELS
+        and len(asked.labels) > 1
+        and not _strays(asked)
+    ):
+        message = f"`GenInferencer` uses the first label only, `{asked.labels[0].name}`"
+        yield Finding(_key_of(asked), message, severity="warning")
+
+
+def _inferencer_keys(evaluation: Evaluation) -> set[str | None]:
+    value = evaluation.inferencer.value if evaluation.inferencer else None
+    return {key_text(entry) for entry in value.entries} if isinstance(value, Mapping) else set()
+
+
+def _key_of(template: EvaluationTemplate) -> Span:
+    """The place of the key `template`."""
+    entry = template.mapping.entry("template") if template.mapping else None
+    return (entry or template.entry).key.span
+
+
+RULE = Rule(
+    name="invalid-ppl-template",
+    summary="a template whose labels do not work out",
+    severity="error",
+    module=__name__,
+    kinds=EVALUATION_KINDS,
+    check_chunk=check_chunk,
+)

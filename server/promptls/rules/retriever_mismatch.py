@@ -1,0 +1,179 @@
+"""A retriever that does not fit the templates, or lacks what it needs.
+
+## What it does
+
+Reports a retriever of an evaluation prompt that
+
+- picks examples although there is no `ice_template` to write them with;
+- lacks an argument that its class needs (`fix_id_list` of `FixKRetriever`, `k` of
+  `SlidingWindowRetriever`), or has one that its class does not take;
+- is a slip of a known class;
+- is put with templates that do not go together: examples that are dialogues can only go to a
+  text item of their own in a dialogue, and examples for messages must be messages.
+
+## Why is this bad?
+
+OpenCompass raises an `AssertionError` or a `TypeError` when it builds the prompts, or loses
+the examples without a word.
+
+## Example
+
+```yaml
+prompt_template:
+  template: "Q: {question}"
+retriever: {type: FixKRetriever, fix_id_list: [0, 1]}
+                  ^^^^^^^^^^^^^ retriever-mismatch: `FixKRetriever` picks examples, and there is no `ice_template` to write them with
+inferencer: {type: GenInferencer}
+```
+
+Use instead:
+
+```yaml
+prompt_template:
+  template: "Q: {question}"
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.meaning.evaluation import (
+    Evaluation,
+    EvaluationTemplate,
+    Form,
+    class_name,
+    evaluation_of,
+    scalars_in,
+)
+from promptls.rules.key_edits import without_entry
+from promptls.rules.misspelt import misspelt
+from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text, scalar_text
+from promptls.systems.opencompass.vocabulary import LEGACY_RETRIEVER_KEYS, RETRIEVER_ARGUMENTS, RETRIEVERS
+from promptls.text.nearest import is_slip
+from promptls.text.span import Span
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """What of the retriever does not fit."""
+    evaluation = evaluation_of(chunk)
+    if evaluation is None or evaluation.retriever is None:
+        return
+    retriever = evaluation.retriever.value
+    kind = class_name(retriever)
+    if not isinstance(retriever, Mapping) or kind is None:
+        return
+    type_value = retriever.value("type")
+    assert type_value is not None
+    place = _class_span(type_value, kind)
+    slips = [name for name in RETRIEVERS if is_slip(kind, name)]
+    if kind not in RETRIEVERS and slips:
+        yield misspelt(place, f"OpenCompass has no retriever `{kind}`", kind, slips)
+        return
+    if kind in RETRIEVER_ARGUMENTS:
+        yield from _arguments(chunk, retriever, kind, place)
+    if evaluation.is_open or not evaluation.retrieves:
+        return
+    if evaluation.ice is None and evaluation.prompt is not None:
+        message = f"`{kind}` picks examples, and there is no `ice_template` to write them with"
+        fixes: tuple[Fix, ...] = ()
+        if kind == "FixKRetriever" and (removed := _without_rows(chunk, retriever)):
+            fixes = (Fix("Change to `ZeroRetriever`", (Edit(place, "ZeroRetriever"), removed)),)
+        yield Finding(place, message, fixes)
+    if evaluation.ice is not None:
+        yield from _examples(evaluation, evaluation.ice)
+
+
+def _class_span(node: Node, kind: str) -> Span:
+    """The class in the value of `type`, without its module and quotes."""
+    quoted = isinstance(node, Scalar) and node.style in {"'", '"'}
+    end = node.span.end - int(quoted)
+    return Span(end - len(kind), end)
+
+
+def _arguments(chunk: Chunk, retriever: Mapping, kind: str, place: Span) -> Iterator[Finding]:
+    needed, taken = RETRIEVER_ARGUMENTS[kind]
+    keys = {key_text(entry): entry for entry in retriever.entries}
+    if None in keys or "<<" in keys:
+        return
+    for key, entry in keys.items():
+        if key is None or key in {*needed, *taken} or key in LEGACY_RETRIEVER_KEYS:
+            continue
+        near = [each for each in (*needed, *taken) if is_slip(key, each)]
+        found = misspelt(entry.key.span, f"`{kind}` takes no `{key}`", key, near)
+        removed = without_entry(chunk, retriever.span, retriever.entries, entry) if not near else None
+        fixes = (*found.fixes, *((Fix(f"Remove `{key}`", (removed,)),) if removed else ()))
+        yield Finding(found.span, found.message, fixes)
+    for key in needed:
+        if key not in keys and not any(is_slip(each or "", key) for each in keys):
+            yield Finding(place, f"`{kind}` needs `{key}`")
+
+
+def _without_rows(chunk: Chunk, retriever: Mapping) -> Edit | None:
+    """The edit that takes `fix_id_list` out."""
+    entry = retriever.entry("fix_id_list")
+    return without_entry(chunk, retriever.span, retriever.entries, entry) if entry else None
+
+
+def _examples(evaluation: Evaluation, ice: EvaluationTemplate) -> Iterator[Finding]:
+    """Examples that cannot go where the prompt wants them."""
+    asked = evaluation.asked
+    if asked is None or asked is ice:
+        return
+    unsure = {Form.UNKNOWN, Form.OTHER, Form.MISSING}
+    if ice.form in unsure or asked.form in unsure:
+        return
+    if asked.is_raw != ice.is_raw:
+        message = (
+            "the prompt is a list of messages, and these examples are none: they are lost without a word"
+            if asked.is_raw
+            else "these examples are messages, which cannot go into a `PromptTemplate`"
+        )
+        yield Finding(ice.entry.key.span, message)
+        return
+    mark = scalar_text(asked.ice_token)
+    if not mark or not any(_is_dialogue(body) for body in ice.bodies):
+        return
+    for body in asked.bodies:
+        if isinstance(body, Scalar):
+            if not body.dynamic and mark in body.text:
+                message = "these examples are dialogues, which cannot go into the text of `prompt_template`"
+                yield Finding(ice.entry.key.span, message)
+                return
+            continue
+        for scalar in scalars_in(body):
+            if not scalar.dynamic and mark in scalar.text and scalar not in _items(body):
+                message = (
+                    f"the examples are dialogues: `{mark}` must be an item of its own, not in a `prompt`"
+                )
+                yield Finding(scalar.span, message)
+
+
+def _is_dialogue(body: Node) -> bool:
+    return isinstance(body, Mapping) and body.value("round") is not None
+
+
+def _items(body: Node) -> list[Node]:
+    """The items of a dialogue that are texts by themselves."""
+    sections = [body.value(key) for key in ("begin", "round", "end")] if isinstance(body, Mapping) else []
+    return [
+        item
+        for section in sections
+        for item in (section.items if isinstance(section, Sequence) else (section,))
+        if isinstance(item, Scalar)
+    ]
+
+
+RULE = Rule(
+    name="retriever-mismatch",
+    summary="a retriever that does not fit the templates, or lacks what it needs",
+    severity="error",
+    module=__name__,
+    kinds=EVALUATION_KINDS,
+    check_chunk=check_chunk,
+)

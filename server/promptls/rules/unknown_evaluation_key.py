@@ -1,0 +1,135 @@
+"""A key or a class of an evaluation prompt that OpenCompass does not know.
+
+## What it does
+
+Reports a key of `ice_template` or `prompt_template` that its class does not take, slips of
+the keys of `infer_cfg`, `reader_cfg`, a dialogue's turn and the inferencer, and slips of the
+names of inferencers and template classes. Keys that are like no known one are left alone where
+OpenCompass, or a class of yours, may take them.
+
+## Why is this bad?
+
+OpenCompass fails with a `TypeError`, or reads on as if the key were not there.
+
+## Example
+
+```yaml
+prompt_template:
+  template: "Q: {question}"
+  ice_tokn: "</E>"
+  ^^^^^^^^ unknown-evaluation-key: `PromptTemplate` takes no `ice_tokn`; did you mean `ice_token`?
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+```
+
+Use instead:
+
+```yaml
+prompt_template:
+  template: "</E>Q: {question}"
+  ice_token: "</E>"
+ice_template:
+  template: "Q: {question} A: {answer}"
+retriever: {type: FixKRetriever, fix_id_list: [0]}
+inferencer: {type: GenInferencer}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from promptls.meaning.evaluation import EvaluationTemplate, class_name, evaluation_of, turns_in
+from promptls.rules.misspelt import misspelt
+from promptls.rules.rule import EVALUATION_KINDS, Finding, Rule
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, key_text
+from promptls.systems.opencompass.vocabulary import (
+    EVALUATION_KEYS,
+    INFER_KEYS,
+    INFERENCER_KEYS,
+    INFERENCERS,
+    MORE_INFERENCERS,
+    READER_KEYS,
+    TEMPLATE_TYPES,
+    TURN_KEYS,
+)
+from promptls.text.nearest import is_slip
+from promptls.text.span import Span
+
+_TEMPLATE_KEYS: Final = {
+    "PromptTemplate": ("type", "template", "ice_token", "sep_token"),
+    "RawPromptTemplate": ("type", "messages", "format_variables", "ice_token"),
+}
+_SECTIONS: Final = ("begin", "round", "end")
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """The keys and classes that are not known."""
+    evaluation = evaluation_of(chunk)
+    if evaluation is None:
+        return
+    for template in evaluation.templates:
+        yield from _in_template(template)
+    if evaluation.holder is evaluation.root:
+        yield from _slips(evaluation.root, (*EVALUATION_KEYS, *INFER_KEYS))
+    else:
+        yield from _slips(evaluation.root, EVALUATION_KEYS)
+        yield from _slips(evaluation.holder, INFER_KEYS)
+    yield from _slips(evaluation.reader, READER_KEYS)
+    inferencer = evaluation.inferencer.value if evaluation.inferencer else None
+    yield from _slips(inferencer, INFERENCER_KEYS)
+    yield from _class(inferencer, (*INFERENCERS, *MORE_INFERENCERS), "inferencer")
+
+
+def _in_template(template: EvaluationTemplate) -> Iterator[Finding]:
+    yield from _class(template.mapping, TEMPLATE_TYPES, "template class")
+    kind = class_name(template.mapping) or "PromptTemplate"
+    known = _TEMPLATE_KEYS.get(kind)
+    for entry in template.mapping.entries if template.mapping and known else ():
+        key = key_text(entry)
+        if key is not None and known and key not in known and key != "<<":
+            yield misspelt(entry.key.span, f"`{kind}` takes no `{key}`", key, known)
+    for body in template.bodies:
+        for section in _SECTIONS:
+            for turn in turns_in(body, section):
+                yield from _slips(turn, TURN_KEYS)
+
+
+def _slips(node: Node | None, known: Iterable[str]) -> Iterator[Finding]:
+    """The keys that are a slip of a known one which is not there itself."""
+    if not isinstance(node, Mapping):
+        return
+    keys = [key_text(entry) for entry in node.entries]
+    names = tuple(known)
+    for entry, key in zip(node.entries, keys, strict=True):
+        meant = [
+            each for each in names if key and key not in names and each not in keys and is_slip(key, each)
+        ]
+        if key and meant:
+            found = misspelt(entry.key.span, f"unknown key `{key}`", key, meant)
+            yield Finding(found.span, found.message, found.fixes, severity="warning")
+
+
+def _class(node: Node | None, known: Iterable[str], what: str) -> Iterator[Finding]:
+    kind = class_name(node)
+    value = node.value("type") if isinstance(node, Mapping) else None
+    names = tuple(known)
+    if kind is None or not isinstance(value, Scalar) or kind in names:
+        return
+    meant = [each for each in names if is_slip(kind, each)]
+    if meant:
+        end = value.span.end - int(value.style in {"'", '"'})
+        yield misspelt(Span(end - len(kind), end), f"OpenCompass has no {what} `{kind}`", kind, meant)
+
+
+RULE = Rule(
+    name="unknown-evaluation-key",
+    summary="a key or a class of an evaluation prompt that OpenCompass does not know",
+    severity="error",
+    module=__name__,
+    kinds=EVALUATION_KINDS,
+    check_chunk=check_chunk,
+)
