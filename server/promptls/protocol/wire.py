@@ -99,7 +99,7 @@ class PromptProtocol(LanguageServerProtocol):
                 self._send_response(message["id"], handler(message.get("params") or {}))
             else:
                 handler(message.get("params") or {})
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  (it is logged below, with its trace where it is ours)
             known = self._reason(error, message)
             _log_failure(method or "an answer", error, known)
             if "id" not in message:
