@@ -32,7 +32,7 @@ def test_a_severity_can_be_set() -> None:
 
 
 def test_a_severity_that_is_set_goes_before_a_milder_one_that_a_rule_gives() -> None:
-    text = "prompt_template: {template: </E>Q}\nretriever: {type: ZeroRetriever}\ninferencer: {type: GenInferencer}\n"
+    text = "prompt_template: {template: </E>Q}\nretriever: {type: ZeroRetriever}\n"
     assert rules_found(text) == [("missing-ice-token", "warning")]
     assert rules_found(text, {"rules": {"missing-ice-token": "hint"}}) == [("missing-ice-token", "hint")]
 
