@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Final
 
-from promptls.meaning.outline import outline, pass_outline
+from promptls.meaning.outline import free_names, outline, pass_outline
 from promptls.meaning.references import template_references
 from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, Bound, Reading, Resolver, chunk_events
 from promptls.syntax.chunk import Chunk, kept
@@ -28,7 +28,7 @@ class FileNames:
     def _whole(self) -> tuple[frozenset[str], Bound]:
         """The names that may come from the caller, and what is bound at the end of the file."""
         resolver = Resolver()
-        free = pass_outline(resolver, outline(self._root), 0)
+        free = free_names(resolver, outline(self._root))
         return free - GLOBALS - INJECTED, resolver.scopes[0].bound
 
     @property
@@ -82,7 +82,7 @@ class FileNames:
                 if located.index < index + child_index + child.count:
                     start, index, piece = start + child_start, index + child_index, child
                     break
-                pass_outline(resolver, outline(child), start + child_start)
+                pass_outline(resolver, child, start + child_start)
         return resolver, located
 
     def scopes_where(self, holds: Callable[[Piece], object]) -> Iterator[tuple[Located, Resolver]]:
@@ -105,7 +105,7 @@ class FileNames:
                 line + group.first_lines[number],
             )
             if not holds(child):
-                pass_outline(resolver, outline(child), place[1])
+                pass_outline(resolver, child, place[1])
             elif isinstance(child, Chunk):
                 yield Located(child, *place), resolver
             else:

@@ -39,18 +39,28 @@ def outline(piece: Piece) -> Outline:
     return known  # type: ignore[return-value]  # put there above
 
 
-def pass_outline(resolver: Resolver, steps: Outline, start: int) -> frozenset[str]:
-    """Let `resolver` go over a piece that begins at offset `start`; the names it reads that may be inputs."""
+def pass_outline(resolver: Resolver, piece: Piece, start: int) -> None:
+    """Let `resolver` go over a piece that begins at offset `start`."""
+    for step in outline(piece):
+        if isinstance(step, NameEvent):
+            resolver.pass_event(step, start)
+        else:
+            for binding, certain in step.binds:
+                placed = binding._replace(span=binding.span.shifted(start)) if start else binding
+                resolver.bind(binding.name, placed, certain=certain)
+
+
+def free_names(resolver: Resolver, steps: Outline) -> set[str]:
+    """Let `resolver` go over some steps; the names they read that may come from around."""
     free: set[str] = set()
     for step in steps:
         if isinstance(step, NameEvent):
-            resolver.pass_event(step, start)
+            resolver.pass_event(step)
             continue
-        free.update(name for name in step.reads if not resolver.meaning(name)[1])
+        free.update([name for name in step.reads if not resolver.is_bound(name)])
         for binding, certain in step.binds:
-            placed = binding._replace(span=binding.span.shifted(start)) if start else binding
-            resolver.bind(binding.name, placed, certain=certain)
-    return frozenset(free)
+            resolver.bind(binding.name, binding, certain=certain)
+    return free
 
 
 def _chunk_steps(chunk: Chunk) -> Iterator[Zone | NameEvent]:
@@ -99,7 +109,7 @@ def _reduced(steps: list[Zone | NameEvent]) -> Outline:
             reduced.append(step)
             resolver, reads = Resolver(), set()
         else:
-            reads |= pass_outline(resolver, (step,), 0)
+            reads |= free_names(resolver, (step,))
     end_zone()
     return tuple(reduced)
 

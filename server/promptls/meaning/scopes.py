@@ -219,6 +219,14 @@ class Resolver:
             found = self._late[name][0]
         return found, False
 
+    def is_bound(self, name: str) -> bool:
+        """Whether a name certainly refers to something of the file here."""
+        for scope in self.scopes:
+            known = scope.bound.get(name)
+            if known is not None and known[1]:
+                return True
+        return False
+
     def pass_event(self, event: NameEvent, start: int = 0) -> None:
         """Take note of what an event that is no reading changes."""
         if event.action == "bind":
