@@ -1,0 +1,48 @@
+-- promptls in Neovim 0.11 or later: put this into ~/.config/nvim/init.lua.
+
+vim.filetype.add({ pattern = { [".*%.ya?ml%.j2"] = "promptls" } })
+
+vim.lsp.config("promptls", {
+  cmd = { "promptls" },
+  filetypes = { "promptls" },
+  root_markers = { "promptls.toml", "pyproject.toml", ".git" },
+})
+vim.lsp.enable("promptls")
+
+-- What stays off in Neovim unless it is asked for: completion while typing, hints and lenses.
+vim.api.nvim_create_autocmd("LspAttach", {
+  callback = function(attached)
+    local client = assert(vim.lsp.get_client_by_id(attached.data.client_id))
+    if client.name ~= "promptls" then
+      return
+    end
+    if client:supports_method("textDocument/completion") then
+      vim.lsp.completion.enable(true, client.id, attached.buf, { autotrigger = true })
+    end
+    vim.lsp.inlay_hint.enable(true, { bufnr = attached.buf })
+    vim.api.nvim_create_autocmd({ "BufEnter", "InsertLeave", "TextChanged" }, {
+      buffer = attached.buf,
+      callback = function()
+        vim.lsp.codelens.refresh({ bufnr = attached.buf })
+      end,
+    })
+    vim.lsp.codelens.refresh({ bufnr = attached.buf })
+  end,
+})
+
+-- The run commands: `gra` (code actions) on the first line, or these two.
+local function act(title)
+  vim.lsp.buf.code_action({
+    apply = true,
+    context = { only = { "promptls.run" }, diagnostics = {} },
+    filter = function(action)
+      return vim.startswith(action.title, title)
+    end,
+  })
+end
+vim.api.nvim_create_user_command("PromptPreview", function()
+  act("Preview")
+end, { desc = "Show what the prompt renders to" })
+vim.api.nvim_create_user_command("PromptRun", function(options)
+  act("Run " .. options.args)
+end, { nargs = "?", desc = "Run an experiment of the prompt" })

