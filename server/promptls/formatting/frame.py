@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.formatting.gaps import gap_edits, is_silent
+from promptls.formatting.key_spacing import key_edits
 from promptls.formatting.proof import same_yaml
 from promptls.meaning.parts import chunk_items
 from promptls.rules.rule import Edit
@@ -25,9 +26,10 @@ from promptls.text.span import Span
 
 _KEY_COLUMN: Final = 2
 """The column of a part's keys, two behind the dash."""
-_TO_VALUE: Final = re.compile(r"[ \t]*:([ \t]+)")
 _DASH: Final = re.compile(r"-([ \t]+)")
-_BLOCK_HEADER: Final = re.compile(r"[|>][-+\d]{0,2}")
+_HEADERS: Final = ("|", ">", "|-", ">-", "|+", ">+")
+_FAR: Final = 200
+"""More characters than stand between a header and the text under it."""
 _REUSED: Final = frozenset({"macro", "set", "call", "filter", "block"})
 """Blocks whose text may be used as something else than a frame."""
 
@@ -104,16 +106,36 @@ def _edits(chunk: Chunk, *, is_last: bool) -> FrameEdits:
             span.start <= place.start < span.end for span in reused
         )
 
-    known = {edit.span: edit for edit in _key_edits(chunk, yaml.roots) if is_frame(edit.span)}
+    known = {edit.span: edit for edit in key_edits(chunk, yaml.roots) if is_frame(edit.span)}
     gaps = _gaps(chunk, owners)
     silent = [gap for gap in gaps if is_silent(chunk, gap, _column(chunk, owners[0].entries))]
     for gap in silent:
         last = is_last and gap.end == len(chunk.text)
         known.update({edit.span: edit for edit in gap_edits(chunk, gap, is_last=last) if is_frame(edit.span)})
-    together = _indentation(chunk, owners) if len(silent) == len(gaps) and not reused else ()
+    is_sure = len(silent) == len(gaps) and not reused and not _ends_header(chunk) and not runs_on(chunk)
+    together = _indentation(chunk, owners) if is_sure else ()
     spans = [edit.span for edit in together]
     single = (edit for edit in known.values() if not any(_overlap(edit.span, span) for span in spans))
     return FrameEdits(tuple(sorted(single, key=lambda edit: edit.span)), together)
+
+
+def _ends_header(chunk: Chunk) -> bool:
+    """Whether what Jinja prints may stand in the header of a block scalar, and state an indentation."""
+    for tag in chunk.tags:
+        before = chunk.text[max(tag.span.start - _FAR, 0) : tag.span.start]
+        if (before.rstrip() if tag.trims_before else before).endswith(_HEADERS):
+            return True
+    return False
+
+
+@kept
+def runs_on(chunk: Chunk) -> bool:
+    """Whether the chunk's last tag trims the line end away that parts its text from the next chunk."""
+    last = chunk.tags[-1] if chunk.tags else None
+    if last is None or not last.trims_after or chunk.text[last.span.end :].strip():
+        return False
+    starts_line = _frame_start(chunk, last.span.start) == last.span.start
+    return last.kind == "output" or last.trims_before or not starts_line
 
 
 def _overlap(first: Span, second: Span) -> bool:
@@ -177,54 +199,6 @@ def _reused(chunk: Chunk) -> list[Span]:
         for pair in chunk_blocks(chunk).pairs
         if pair.keyword in _REUSED
     ]
-
-
-# -- keys ---------------------------------------------------------------------
-
-
-def _key_edits(chunk: Chunk, roots: tuple[Node, ...]) -> Iterator[Edit]:
-    """One space between key and value, and none behind a value that ends its line."""
-    for root in roots:
-        for entry in _entries(chunk, root, 0):
-            key, value = entry.key.span, entry.value.span
-            match = _TO_VALUE.fullmatch(chunk.text, key.end, value.start)
-            if match and not value.is_empty() and match.group() != ": ":
-                yield Edit(Span(key.end, value.start), ": ")
-            yield from _trailing(chunk, entry)
-
-
-def _entries(chunk: Chunk, node: Node, depth: int) -> Iterator[Entry]:
-    """The entries of every mapping in block style."""
-    if depth > _DEEPEST:
-        return
-    if isinstance(node, Sequence) and not _is_flow(chunk, node):
-        for item in node.items:
-            yield from _entries(chunk, item, depth + 1)
-    elif isinstance(node, Mapping) and not _is_flow(chunk, node):
-        for entry in node.entries:
-            yield entry
-            yield from _entries(chunk, entry.value, depth + 1)
-
-
-def _is_flow(chunk: Chunk, node: Node) -> bool:
-    return chunk.text[node.span.start : node.span.start + 1] in {"{", "["}
-
-
-def _trailing(chunk: Chunk, entry: Entry) -> Iterator[Edit]:
-    """White space at the end of a key's line, where that line holds no tag and no scalar goes on."""
-    start = entry.key.span.start
-    end = line_end(chunk.text, start)
-    line = chunk.text[start:end]
-    behind = len(line.rstrip(" \t"))
-    if behind == len(line) or "{" in line or "}" in line:
-        return
-    value = entry.value
-    if isinstance(value, Scalar) and value.span.start < end < value.span.end:
-        header = chunk.text[value.span.start : start + behind]
-        if value.style not in {"|", ">"} or not _BLOCK_HEADER.fullmatch(header):
-            return
-        # An empty line of the span is the header's own: the scalar's text begins on the next one.
-    yield Edit(Span(start + behind, end), "")
 
 
 # -- lines between keys -----------------------------------------------------------

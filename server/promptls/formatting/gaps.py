@@ -25,7 +25,9 @@ def is_silent(chunk: Chunk, gap: Span, column: int) -> bool:
     indented by more than the key in front of it.
     """
     tags = [tag for tag in chunk.tags if gap.start < tag.span.end and tag.span.start < gap.end]
-    if any(_prints(tag) or not gap.start <= tag.span.start < tag.span.end <= gap.end for tag in tags):
+    if _is_glued(chunk, gap) or any(
+        _prints(tag) or not gap.start <= tag.span.start < tag.span.end <= gap.end for tag in tags
+    ):
         return False
     pieces = []
     position = gap.start
@@ -35,6 +37,14 @@ def is_silent(chunk: Chunk, gap: Span, column: int) -> bool:
         position = tag.span.end
     text = "".join([*pieces, chunk.text[position : gap.end]])
     return all(_is_silent_line(line, column) for line in text.splitlines())
+
+
+def _is_glued(chunk: Chunk, gap: Span) -> bool:
+    """Whether a tag ahead of the gap trims into it, so that the text before the tag goes on in it."""
+    before = [tag for tag in chunk.tags if tag.span.end <= gap.start]
+    if not before or not before[-1].trims_after:
+        return False
+    return not chunk.text[before[-1].span.end : gap.start].strip()
 
 
 def _is_silent_line(line: str, column: int) -> bool:
@@ -59,7 +69,9 @@ def _prints(tag: Tag) -> bool:
 
 
 def gap_edits(chunk: Chunk, gap: Span, *, is_last: bool) -> Iterator[Edit]:
-    """No white space at the ends of the lines, and one blank line in place of several.
+    """No white space on blank lines and behind comments, and one blank line in place of several.
+
+    What stands behind a tag stays: where the tag's block is left out, it may end the text before it.
 
     With `is_last` the blank lines at the end stay: they show where another file includes this one.
     """
@@ -74,9 +86,6 @@ def gap_edits(chunk: Chunk, gap: Span, *, is_last: bool) -> Iterator[Edit]:
             return
         if any(span.start < match.end() and start < span.end for span in inside):
             blank_before = 0
-            behind = start + len(match.group(1).rstrip(" \t"))
-            if behind < end and not any(span.start <= behind < span.end for span in inside):
-                yield Edit(Span(behind, end), "")
             continue
         written = match.group(1).rstrip(" \t")
         if written:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.formatting.frame import applied, frame_edits, last_frame_edits
+from promptls.formatting.frame import applied, frame_edits, last_frame_edits, runs_on
 from promptls.formatting.tag_style import styled
 from promptls.rules.rule import Edit
 from promptls.syntax.chunk import Chunk, kept
@@ -15,6 +16,7 @@ from promptls.text.span import Span
 
 _REUSED: Final = frozenset({"macro", "set", "call", "filter", "block"})
 """Blocks whose text may be used as something else than a frame."""
+_KEEPING: Final = re.compile(r"[|>]\d?\+\d?[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
 def format_edits(source: Source, *, frame: bool, within: Span | None = None) -> tuple[Edit, ...]:
@@ -24,14 +26,15 @@ def format_edits(source: Source, *, frame: bool, within: Span | None = None) -> 
     Of the chunks that reach into `within` only edits inside it are given.
     """
     found: list[Edit] = []
-    chunks = zip(source.starts, source.chunks, _is_reused(source), strict=False)
+    frame = frame and not any(_keeps_line_ends(chunk) for chunk in source.chunks)
+    chunks = zip(source.starts, source.chunks, _is_unsure(source), strict=False)
     last = len(source.chunks) - 1
-    for index, (start, chunk, is_reused) in enumerate(chunks):
+    for index, (start, chunk, is_unsure) in enumerate(chunks):
         if within is not None and (start > within.end or start + len(chunk.text) < within.start):
             continue
         here = Span(0, len(chunk.text)) if within is None else within.shifted(-start)
         edits = [edit for edit in tag_edits(chunk) if _lies_in(edit.span, here)]
-        if frame and not is_reused:
+        if frame and not is_unsure:
             layout = last_frame_edits(chunk) if index == last else frame_edits(chunk)
             edits += [edit for edit in layout.single if _lies_in(edit.span, here)]
             if all(_lies_in(edit.span, here) for edit in layout.together):
@@ -39,6 +42,12 @@ def format_edits(source: Source, *, frame: bool, within: Span | None = None) -> 
         found += [Edit(edit.span.shifted(start), edit.text) for edit in edits]
     found += _final_line_end(source, within)
     return tuple(sorted(found, key=lambda edit: edit.span))
+
+
+@kept
+def _keeps_line_ends(chunk: Chunk) -> bool:
+    """Whether the line ends behind a scalar may be part of it, also those behind a block that is left out."""
+    return bool(_KEEPING.search(chunk.text))
 
 
 def formatted(text: str, *, frame: bool) -> str:
@@ -75,15 +84,23 @@ def _space_end(text: str, start: int) -> int:
     return end
 
 
-def _is_reused(source: Source) -> list[bool]:
-    """For each chunk, whether a block of another chunk is open around it whose text may be used elsewhere."""
+def _is_unsure(source: Source) -> list[bool]:
+    """For each chunk, whether its text may be used as something else than the frame that it looks like.
+
+    A block of another chunk that uses its text may be open around it, or a tag ahead of it may
+    put it at the end of the text of the chunk before.
+    """
     found = []
+    previous: Chunk | None = None
     open_blocks: list[str] = []
     for chunk in source.chunks:
         loose = chunk_blocks(chunk).loose
         found.append(
-            any(keyword in _REUSED for keyword in open_blocks) or any(tag.keyword in _REUSED for tag in loose)
+            (previous is not None and runs_on(previous))
+            or any(keyword in _REUSED for keyword in open_blocks)
+            or any(tag.keyword in _REUSED for tag in loose)
         )
+        previous = chunk
         for tag in loose:
             if tag.action == "open":
                 open_blocks.append(tag.keyword)

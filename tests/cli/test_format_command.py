@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from promptls.cli.main import main
+
+LOOSE = "- name:  a\n  content: {{x|trim}}\n"
+LAID_OUT = "- name: a\n  content: {{ x | trim }}\n"
+BROKEN = "- name:  a\n  content: {{x\n"
+ANSIBLE = "- hosts:   all\n  tasks: []\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_prompts_are_laid_out_and_other_files_left_alone(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.yml.j2").write_text(LOOSE)
+    (folder / "b.yml.j2").write_text(LAID_OUT)
+    (folder / "site.yml.j2").write_text(ANSIBLE)
+
+    assert main(["format"]) == 0
+    assert main(["format", "--check"]) == 0
+
+    assert (folder / "a.yml.j2").read_text() == LAID_OUT
+    assert (folder / "site.yml.j2").read_text() == ANSIBLE
+    first = "formatted a.yml.j2\n1 prompt changed, 1 prompt laid out already (1 other file left alone).\n"
+    assert capsys.readouterr().out.startswith(first)
+
+
+def test_a_file_with_errors_is_named_and_left(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.yml.j2").write_text(LOOSE)
+    (folder / "b.yml.j2").write_text(BROKEN)
+
+    assert main(["format"]) == 1
+
+    assert (folder / "a.yml.j2").read_text() == LAID_OUT
+    assert (folder / "b.yml.j2").read_text() == BROKEN
+    shown = capsys.readouterr()
+    assert "left as it is: expected `}}`" in shown.err
+    assert "at b.yml.j2:2:12" in shown.err
+
+
+def test_a_file_that_is_no_utf_8_is_named_and_left(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.yml.j2").write_bytes(LOOSE.encode() + b"# \xff\n")
+
+    assert main(["format"]) == 1
+
+    assert (folder / "a.yml.j2").read_bytes() == LOOSE.encode() + b"# \xff\n"
+    assert "no UTF-8" in capsys.readouterr().err
+
+
+def test_check_names_what_would_change_and_writes_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.yml.j2").write_text(LOOSE)
+
+    assert main(["format", "--check"]) == 1
+
+    assert (folder / "a.yml.j2").read_text() == LOOSE
+    assert capsys.readouterr().out == "would format a.yml.j2\n1 prompt would change.\n"
+
+
+def test_diff_is_one_that_patch_reads(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.yml.j2").write_text(LOOSE)
+
+    assert main(["format", "--diff"]) == 1
+
+    assert (folder / "a.yml.j2").read_text() == LOOSE
+    assert capsys.readouterr().out == (
+        "--- a/a.yml.j2\n+++ b/a.yml.j2\n@@ -1,2 +1,2 @@\n"
+        "-- name:  a\n-  content: {{x|trim}}\n+- name: a\n+  content: {{ x | trim }}\n"
+    )
+
+
+def test_line_ends_stay(folder: Path) -> None:
+    (folder / "a.yml.j2").write_bytes(LOOSE.replace("\n", "\r\n").encode())
+
+    main(["format"])
+
+    assert (folder / "a.yml.j2").read_bytes() == LAID_OUT.replace("\n", "\r\n").encode()
+
+
+def test_json_says_what_became_of_each_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.yml.j2").write_text(LOOSE)
+
+    main(["format", "--json"])
+
+    files = json.loads(capsys.readouterr().out)["files"]
+    assert files == [{"path": "a.yml.j2", "outcome": "formatted", "reason": None}]
+
+
+@pytest.mark.parametrize(
+    ("text", "out", "code"), [(LOOSE, LAID_OUT, 0), (BROKEN, BROKEN, 1), (ANSIBLE, ANSIBLE, 0), ("", "", 0)]
+)
+def test_the_standard_input_goes_to_the_standard_output(text: str, out: str, code: int) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "promptls", "format", "-"],
+        input=text.encode(),
+        capture_output=True,
+        check=False,
+    )
+
+    assert (ran.stdout.decode(), ran.returncode) == (out, code)
+
+
+def test_the_standard_input_can_be_checked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LOOSE.encode())))
+
+    assert main(["format", "-", "--check"]) == 1
+    assert capsys.readouterr().out == ""
+
+
+def test_the_standard_input_stands_alone() -> None:
+    assert main(["format", "-", "a.yml.j2"]) == 2
+
+
+def test_the_example_project_is_laid_out() -> None:
+    examples = Path(__file__).resolve().parents[2] / "examples"
+
+    assert main(["format", "--check", str(examples)]) == 0
