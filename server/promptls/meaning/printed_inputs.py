@@ -112,44 +112,56 @@ def _outer_span(tag: Tag, expression: Expression) -> Span:
 
 def _unescaped(node: Expression, indent: int | None) -> Iterator[Expression]:
     """The values in an expression whose line breaks come out as they are."""
+    if _is_value(node):
+        yield node
+        return
+    for inner in _passed_on(node, indent):
+        yield from _unescaped(inner, indent)
+
+
+def _is_value(node: Expression) -> bool:
     match node:
-        case Name() | Attribute() | Item():
-            if not (isinstance(node, Item) and isinstance(node.key, Slice)):
-                yield node
-            else:
-                yield from _unescaped(node.target, indent)
-        case Filter(name="replace", arguments=(Constant(value=str() as old), *_)) if old in _LINE_BREAKS:
-            return
-        case Filter(name="join", target=target) if target is not None:
-            yield from _unescaped(target, indent)
-        case Filter(name="indent"):
-            if node.target is not None and _is_too_shallow(node, indent):
-                yield from _unescaped(node.target, indent)
-        case Filter(name="default" | "d", target=target, arguments=arguments) if target is not None:
-            yield from _unescaped(target, indent)
-            for argument in arguments:
-                if not isinstance(argument, Keyword):
-                    yield from _unescaped(argument, indent)
-        case Filter(name=name, target=target) if name in _PASSING and target is not None:
-            yield from _unescaped(target, indent)
-        case Call(function=Attribute(target=target, name="replace"), arguments=arguments):
-            old = arguments[0] if arguments else None
-            if not (isinstance(old, Constant) and old.value in _LINE_BREAKS):
-                yield from _unescaped(target, indent)
-        case Call(function=Attribute(target=target, name="get"), arguments=(Constant(), *_)):
-            yield node
-            _ = target
-        case Call(function=Attribute(target=target, name=name)) if name in _PASSING_METHODS:
-            yield from _unescaped(target, indent)
-        case Conditional(then=then, otherwise=otherwise):
-            yield from _unescaped(then, indent)
-            if otherwise is not None:
-                yield from _unescaped(otherwise, indent)
-        case Operation(operators=operators, operands=operands) if set(operators) <= {"~", "+", "and", "or"}:
-            for operand in operands:
-                yield from _unescaped(operand, indent)
+        case Name() | Attribute():
+            return True
+        case Item(key=key):
+            return not isinstance(key, Slice)
+        case Call(function=Attribute(name="get"), arguments=(Constant(), *_)):
+            return True
         case _:
-            return
+            return False
+
+
+def _passed_on(node: Expression, indent: int | None) -> tuple[Expression, ...]:
+    """The expressions inside of another whose line breaks come out of it."""
+    match node:
+        case Item(target=target):
+            return (target,)
+        case Filter(target=target) if target is not None:
+            return _from_filter(node, target, indent)
+        case Call(function=Attribute(target=target, name=name), arguments=arguments):
+            breaks = name == "replace" and _replaces_breaks(arguments)
+            return (target,) if name in _PASSING_METHODS and not breaks else ()
+        case Conditional(then=then, otherwise=otherwise):
+            return (then,) if otherwise is None else (then, otherwise)
+        case Operation(operators=operators, operands=operands) if set(operators) <= {"~", "+", "and", "or"}:
+            return operands
+        case _:
+            return ()
+
+
+def _from_filter(node: Filter, target: Expression, indent: int | None) -> tuple[Expression, ...]:
+    if node.name == "replace" and _replaces_breaks(node.arguments):
+        return ()
+    if node.name == "indent":
+        return (target,) if _is_too_shallow(node, indent) else ()
+    if node.name in {"default", "d"}:
+        return (target, *(each for each in node.arguments if not isinstance(each, Keyword)))
+    return (target,) if node.name in _PASSING or node.name == "join" else ()
+
+
+def _replaces_breaks(arguments: tuple[Expression, ...]) -> bool:
+    old = arguments[0] if arguments else None
+    return isinstance(old, Constant) and old.value in _LINE_BREAKS
 
 
 def _is_too_shallow(node: Filter, indent: int | None) -> bool:

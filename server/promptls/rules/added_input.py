@@ -25,7 +25,11 @@ def _edit(source: Source, node: Node, name: str) -> Edit | None:
         if is_flow:
             last = _behind(node.items[-1].span) if node.items else inside
             return Edit(last, f", {name}" if node.items else name)
-        return _line_behind(source, node.items[-1].span.end, node.span.start, f"- {name}") if node.items else None
+        return (
+            _line_behind(source, node.items[-1].span.end, node.span.start, f"- {name}")
+            if node.items
+            else None
+        )
     if not isinstance(node, Mapping):
         return None
     if not node.entries:

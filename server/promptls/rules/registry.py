@@ -58,6 +58,7 @@ from promptls.rules import (
     unused_input,
     unused_macro,
     unused_variable,
+    wrong_arguments,
     wrong_part_type,
     yaml_syntax,
 )
@@ -117,6 +118,7 @@ RULES: Final[tuple[Rule, ...]] = (
     unused_input.RULE,
     unused_macro.RULE,
     unused_variable.RULE,
+    wrong_arguments.RULE,
     wrong_part_type.RULE,
     yaml_syntax.RULE,
 )

@@ -98,7 +98,9 @@ def _loops(context: FileContext) -> Iterator[Finding]:
         return
     message = "`loop` is there only in a loop"
     if includers:
-        message = "an included file does not see `loop`; where it is included, pass on what it needs with `set`"
+        message = (
+            "an included file does not see `loop`; where it is included, pass on what it needs with `set`"
+        )
     for reading in names.readings_of("loop"):
         if reading.binding is None:
             yield Finding(reading.span, message)

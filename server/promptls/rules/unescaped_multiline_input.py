@@ -12,7 +12,7 @@ input with a line break, it is a warning.
 
 Jinja runs before YAML. The second line of the value begins in the first column: it ends the block, and
 loading fails, or what the value says is taken for another part. In quotes the line break becomes a space.
-`escape_special_characters` writes it as `\\n`, which Prompt Poet turns back into a line break.
+`escape_special_characters` writes it so that Prompt Poet can turn it back into a line break.
 
 ## Example
 

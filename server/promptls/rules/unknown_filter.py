@@ -7,7 +7,8 @@ filters of Ansible or Django are not there.
 
 ## Why is this bad?
 
-Loading the template fails; inside a branch of an `if`, rendering fails when the branch is taken.
+Loading the template fails. In a branch of an `if`, or in a conditional expression, rendering fails when it
+is reached: that is a warning.
 
 ## Example
 
@@ -30,22 +31,19 @@ Use instead:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
-from promptls.rules.misspelt import misspelt
-from promptls.rules.rule import PARTS_KINDS, Finding, Rule
-from promptls.settings.project import Project
-from promptls.syntax.chunk import Chunk
+from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
+from promptls.rules.unknown_in_jinja import Unknown
 from promptls.syntax.jinja.builtins import FILTERS
 from promptls.syntax.jinja.nodes import Filter
-from promptls.syntax.jinja.problems import expressions_in
+
+_UNKNOWN: Final = Unknown(Filter, "filter", FILTERS)
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
-    """The filters in the chunk's tags that Jinja does not know."""
-    for start, node in expressions_in(chunk):
-        if isinstance(node, Filter) and node.name and node.name not in FILTERS:
-            message = f"Jinja has no filter `{node.name}`"
-            yield misspelt(node.name_span.shifted(start), message, node.name, FILTERS)
+def check(context: FileContext) -> Iterator[Finding]:
+    """The filters in the file's tags that Jinja does not know."""
+    yield from _UNKNOWN.check(context)
 
 
 RULE = Rule(
@@ -54,5 +52,5 @@ RULE = Rule(
     severity="error",
     module=__name__,
     kinds=PARTS_KINDS,
-    check_chunk=check_chunk,
+    check=check,
 )

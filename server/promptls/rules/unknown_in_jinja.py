@@ -1,0 +1,94 @@
+"""Filters and tests that Jinja does not have, and when that fails.
+
+The rules are those of jinja2 3.1's compiler: a template with an unknown filter is refused when it is
+loaded, unless the filter stands in a conditional expression, or its nearest block with names or branches of
+its own is an `if`. Then it fails when it is reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from promptls.rules.misspelt import misspelt
+from promptls.rules.rule import FileContext, Finding
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.group import Piece, chunks_where, united
+from promptls.syntax.jinja.nodes import Conditional, Expression, Filter, Statement, Test, children
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.text.span import Span
+
+_FRAMES = frozenset({"if", "for", "macro", "call", "filter", "with", "set", "block"})
+
+
+class _Use(NamedTuple):
+    """An unknown name; `is_soft` is None where the blocks around its tag, at `tag`, decide."""
+
+    name: str
+    span: Span
+    tag: int
+    is_soft: bool | None
+
+
+class Unknown:
+    """The uses of one kind, `filter` or `test`, whose names are not among the known ones."""
+
+    def __init__(self, kind: type[Filter | Test], word: str, known: frozenset[str]) -> None:
+        self._kind = kind
+        self._word = word
+        self._known = known
+        self._uses: Callable[[Piece], bool] = united(lambda chunk: bool(self._in_chunk(chunk)), any)
+
+    def check(self, context: FileContext) -> Iterator[Finding]:
+        """An error where loading fails, a warning where only a branch does."""
+        for located in chunks_where(context.template.source.root, self._uses):
+            for use in self._in_chunk(located.chunk):
+                is_soft = use.is_soft
+                if is_soft is None:
+                    blocks = context.template.branches.at(located.start + use.tag)
+                    frames = [block.keyword for block in blocks if block.keyword in _FRAMES]
+                    is_soft = frames[-1:] == ["if"]
+                message = f"Jinja has no {self._word} `{use.name}`"
+                if is_soft:
+                    message += ", and rendering fails where this is reached"
+                finding = misspelt(use.span.shifted(located.start), message, use.name, self._known)
+                yield Finding(
+                    finding.span, finding.message, finding.fixes, severity="warning" if is_soft else None
+                )
+
+    def _in_chunk(self, chunk: Chunk) -> tuple[_Use, ...]:
+        known = chunk.kept.get(self)
+        if known is None:
+            known = chunk.kept[self] = tuple(self._find(chunk))
+        return known  # type: ignore[return-value]  # put there above
+
+    def _find(self, chunk: Chunk) -> Iterator[_Use]:
+        for tag in chunk.tags:
+            if tag.kind in {"output", "statement"}:
+                statement = tag_tree(tag).statement
+                for expression, is_soft in _parts(statement):
+                    for use in self._in_expression(expression, is_soft=is_soft):
+                        yield use._replace(span=use.span.shifted(tag.span.start), tag=tag.span.start)
+
+    def _in_expression(self, expression: Expression, *, is_soft: bool | None) -> Iterator[_Use]:
+        stack = [(expression, is_soft)]
+        while stack:
+            node, soft = stack.pop()
+            if isinstance(node, self._kind) and node.name and node.name not in self._known:
+                yield _Use(node.name, node.name_span, 0, soft)
+            inside = True if isinstance(node, Conditional) else soft
+            stack.extend((child, inside) for child in reversed(children(node)))
+
+
+def _parts(statement: Statement) -> Iterator[tuple[Expression, bool | None]]:
+    """The expressions of a tag, each with whether it is in a branch, or in a frame of the tag's own."""
+    defaults = [each.default for each in statement.parameters if each.default is not None]
+    softness: bool | None = None
+    if statement.keyword in {"if", "elif"}:
+        softness = True
+    elif statement.keyword in {"filter", "macro"} or (statement.keyword == "set" and statement.opens_block):
+        softness = False
+    for expression in statement.expressions:
+        yield expression, False if any(expression is default for default in defaults) else softness
+    if statement.loop_test is not None:
+        yield statement.loop_test, False
