@@ -11,6 +11,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+CAPABILITIES = {
+    "textDocument": {
+        "publishDiagnostics": {"versionSupport": True},
+        "diagnostic": {},
+        "completion": {"completionItem": {"snippetSupport": True}},
+        "hover": {"contentFormat": ["markdown"]},
+    },
+    "general": {"positionEncodings": ["utf-16"]},
+}
+
 
 class Client:
     """A language server in a process of its own, spoken to on its standard streams."""
@@ -20,6 +30,8 @@ class Client:
             command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         self.folder = folder
+        self.pulls = False
+        self.takes_whole_texts = False
         self._next_id = 0
 
     def __enter__(self) -> Self:
@@ -28,52 +40,73 @@ class Client:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Kill the server."""
         self.process.kill()
         self.process.wait()
 
     def initialize(self) -> None:
-        """Do the handshake, as an editor that takes pushed diagnostics."""
-        self.request(
+        """Do the handshake, as an editor that asks for diagnostics where the server lets it."""
+        answer = self.request(
             "initialize",
-            {
-                "processId": None,
-                "rootUri": self.folder.as_uri(),
-                "capabilities": {
-                    "textDocument": {"publishDiagnostics": {"versionSupport": True}},
-                    "general": {"positionEncodings": ["utf-16"]},
-                },
-            },
+            {"processId": None, "rootUri": self.folder.as_uri(), "capabilities": CAPABILITIES},
         )
+        capabilities = answer["capabilities"]
+        self.pulls = bool(capabilities.get("diagnosticProvider"))
+        sync = capabilities.get("textDocumentSync")
+        self.takes_whole_texts = 1 in (sync, isinstance(sync, dict) and sync.get("change"))
         self.notify("initialized", {})
 
     def request(self, method: str, params: Any) -> Any:
         """The server's answer to a request."""
+        return self.answer(self.send_request(method, params))
+
+    def send_request(self, method: str, params: Any) -> int:
+        """Ask for something; the number under which the answer comes."""
         self._next_id += 1
-        number = self._next_id
-        self._send({"id": number, "method": method, "params": params})
+        self._send({"id": self._next_id, "method": method, "params": params})
+        return self._next_id
+
+    def answer(self, number: int) -> Any:
+        """The answer to the request of this number."""
         while True:
             message = self._read()
             if message.get("id") == number and "method" not in message:
                 return message.get("result")
+            self._oblige(message)
 
-    def notify(self, method: str, params: Any) -> None:
-        self._send({"method": method, "params": params})
+    def notify(self, *messages: Any) -> None:
+        """Send a notification: a method and its parameters; or several at once, in turn."""
+        pairs = zip(messages[::2], messages[1::2], strict=True)
+        self._send(*({"method": method, "params": params} for method, params in pairs))
 
     def wait_for_diagnostics(self, uri: str, version: int) -> list[Any]:
-        """The diagnostics of this version of a document."""
+        """The diagnostics of this version of a document; of servers that name none, the next ones."""
+        if self.pulls:
+            report = self.request("textDocument/diagnostic", {"textDocument": {"uri": uri}})
+            return list(report["items"])
         while True:
             message = self._read()
             if message.get("method") == "textDocument/publishDiagnostics":
                 params = message["params"]
-                if params["uri"] == uri and params.get("version") == version:
+                if params["uri"] == uri and params.get("version") in {version, None}:
                     return list(params["diagnostics"])
-            elif "method" in message and "id" in message:
-                self._send({"id": message["id"], "result": None})
+            self._oblige(message)
 
-    def _send(self, message: dict[str, Any]) -> None:
-        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    def _oblige(self, message: dict[str, Any]) -> None:
+        """Answer what the server asks."""
+        if "method" in message and "id" in message:
+            items = message.get("params") or {}
+            count = len(items.get("items", ())) if message["method"] == "workspace/configuration" else 0
+            self._send({"id": message["id"], "result": [None] * count or None})
+
+    def _send(self, *messages: dict[str, Any]) -> None:
         assert self.process.stdin is not None
-        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        for message in messages:
+            body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+            self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         self.process.stdin.flush()
 
     def _read(self) -> dict[str, Any]:

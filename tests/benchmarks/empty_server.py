@@ -1,4 +1,4 @@
-"""The least that a pygls server can do: take every change, and answer with no diagnostics."""
+"""The least that a pygls server can do: take every change, and answer everything with nothing."""
 
 from __future__ import annotations
 
@@ -16,6 +16,13 @@ def opened(ls: LanguageServer, params: types.DidOpenTextDocumentParams) -> None:
 @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
 def changed(ls: LanguageServer, params: types.DidChangeTextDocumentParams) -> None:
     publish(ls, params.text_document.uri, params.text_document.version)
+
+
+@server.feature(types.TEXT_DOCUMENT_HOVER)
+@server.feature(types.TEXT_DOCUMENT_COMPLETION)
+@server.feature(types.TEXT_DOCUMENT_DEFINITION)
+def asked(ls: LanguageServer, params: object) -> None:
+    """Nothing, which is the quickest answer."""
 
 
 def publish(ls: LanguageServer, uri: str, version: int | None) -> None:

@@ -1,93 +1,169 @@
-"""How long a keystroke takes until its diagnostics are there, beside a server that does nothing.
+"""How long typing waits, beside a server that does nothing and beside other servers.
 
-    python tests/benchmarks/keystrokes.py                 both servers, 50, 500 and 5,000 lines
+    python tests/benchmarks/keystrokes.py                 the empty server, 50 to 50,000 lines
+    python tests/benchmarks/keystrokes.py --peers         jinja-lsp and yaml-language-server too
     python tests/benchmarks/keystrokes.py --in-process    the analysis alone, without a server
     python tests/benchmarks/keystrokes.py --lines 500 --keystrokes 400
 
-Every other keystroke makes an error, and the one after it takes the error away, so that each has
-new diagnostics to wait for. The two servers are asked in turn, keystroke by keystroke, so that
-whatever else the machine does falls on both alike.
+The same edits are typed into templates of every length: prose, an error, its removal, and back
+again. All servers are asked in turn, keystroke by keystroke, so that whatever else the machine
+does falls on all alike; what counts are the ratios in one run.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from client import Client
+from servers import EMPTY, PROMPTLS, Server, peers
 from templates import template, typing_place
 
-SERVERS = {
-    "promptls": [sys.executable, "-m", "promptls", "server"],
-    "empty": [sys.executable, str(Path(__file__).with_name("empty_server.py"))],
-}
+WARM_UP = 12
+MOST_SECONDS = 20
+"""What one server may take in one phase, ahead of which it is asked a few times in any case."""
+FEWEST = 6
+BURST = 50
+REQUESTS = ("hover", "completion", "definition")
+
+Times = dict[str, list[float]]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--lines", type=int, nargs="*", default=[50, 500, 5000])
+    parser.add_argument("--lines", type=int, nargs="*", default=[50, 500, 5000, 50000])
     parser.add_argument("--keystrokes", type=int, default=200, help="how many are measured (default: 200)")
     parser.add_argument("--starts", type=int, default=10, help="how many starts are measured (default: 10)")
+    parser.add_argument("--peers", action="store_true", help="install and measure other servers too")
     parser.add_argument("--in-process", action="store_true")
     arguments = parser.parse_args()
     if arguments.in_process:
         print_in_process(arguments.lines, arguments.keystrokes)
         return
+    servers = [PROMPTLS, EMPTY, *(peers() if arguments.peers else ())]
+    print(f"{'milliseconds':<34}" + "".join(f"{server.name:>22}" for server in servers))
+    print(f"{'':<34}" + f"{'median':>15}{'p95':>7}" * len(servers) + "   promptls over empty")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        print("milliseconds                promptls           empty           ratio")
-        print("                         median    p95    median    p95    of medians")
-        print_row("start → initialized", measure_starts(folder, arguments.starts))
+        print_row("start to initialized", measure_starts(folder, servers, arguments.starts))
         for lines in arguments.lines:
-            print_row(f"keystroke, {lines} lines", measure_keystrokes(folder, lines, arguments.keystrokes))
+            measure_template(folder, servers, lines, arguments.keystrokes)
 
 
-def measure_starts(folder: Path, count: int) -> dict[str, list[float]]:
+def measure_starts(folder: Path, servers: list[Server], count: int) -> Times:
     """The seconds from starting each server to its answer to `initialize`."""
-    times: dict[str, list[float]] = {name: [] for name in SERVERS}
+    times: Times = {server.name: [] for server in servers}
     for _ in range(count):
-        for name, command in SERVERS.items():
+        for server in servers:
             started = time.perf_counter()
-            with Client(command, folder) as client:
+            with Client(server.command, folder) as client:
                 client.initialize()
-                times[name].append(time.perf_counter() - started)
+                times[server.name].append(time.perf_counter() - started)
     return times
 
 
-def measure_keystrokes(folder: Path, lines: int, count: int) -> dict[str, list[float]]:
-    """The seconds from each change to its diagnostics, for each server; the first ones warm up."""
+class Typist:
+    """One document in one server, into which the same edits are typed again and again."""
+
+    def __init__(self, server: Server, folder: Path, text: str, name: str) -> None:
+        place = typing_place(text)
+        self.uri = (folder / name).as_uri()
+        self.line = text.count("\n", 0, place)
+        self.column = place - text.rfind("\n", 0, place) - 1
+        self.version = 1
+        self.took = 0.0
+        self.lines = text.splitlines(keepends=True)
+        self.client = Client(server.command, folder)
+        self.client.initialize()
+        document = {"uri": self.uri, "languageId": server.language, "version": 1, "text": text}
+        self.client.notify("textDocument/didOpen", {"textDocument": document})
+        self.client.wait_for_diagnostics(self.uri, 1)
+
+    def change(self) -> dict[str, Any]:
+        """The parameters of the next edit: prose, a broken tag, the tag mended, the prose taken out."""
+        step = self.version % 4
+        self.version += 1
+        prose = {"line": self.line + 2, "character": 8}
+        tag = {"line": self.line, "character": self.column}
+        begin, length, typed = (
+            (prose, 0, "x"),
+            (tag, 0, "|"),
+            (tag, 1, ""),
+            (prose, 1, ""),
+        )[step - 1]
+        end = {"line": begin["line"], "character": begin["character"] + length}
+        line = self.lines[begin["line"]]
+        self.lines[begin["line"]] = line[: begin["character"]] + typed + line[end["character"] :]
+        edit = {"range": {"start": begin, "end": end}, "text": typed}
+        return {
+            "textDocument": {"uri": self.uri, "version": self.version},
+            "contentChanges": [{"text": "".join(self.lines)} if self.client.takes_whole_texts else edit],
+        }
+
+    def keystroke(self) -> None:
+        """Type, and wait for the diagnostics of what was typed."""
+        change = self.change()
+        started = time.perf_counter()
+        self.client.notify("textDocument/didChange", change)
+        self.client.wait_for_diagnostics(self.uri, self.version)
+        self.took = time.perf_counter() - started
+
+    def ask(self, request: str) -> None:
+        """Type, and wait for the answer to a request right behind it."""
+        change = self.change()
+        started = time.perf_counter()
+        self.client.notify("textDocument/didChange", change)
+        position = {"line": self.line, "character": self.column - 2}
+        params = {"textDocument": {"uri": self.uri}, "position": position}
+        self.client.request(f"textDocument/{request}", params)
+        self.took = time.perf_counter() - started
+
+    def burst(self) -> None:
+        """Type many times at once, and wait for the diagnostics of the last text."""
+        messages: list[Any] = []
+        for _ in range(BURST):
+            messages += ["textDocument/didChange", self.change()]
+        started = time.perf_counter()
+        self.client.notify(*messages)
+        self.client.wait_for_diagnostics(self.uri, self.version)
+        self.took = time.perf_counter() - started
+
+
+def measure_template(folder: Path, servers: list[Server], lines: int, count: int) -> None:
+    """Print the rows of a template of this length."""
     text = template(lines)
-    place = typing_place(text)
-    line, column = text.count("\n", 0, place), place - text.rfind("\n", 0, place) - 1
-    uri = (folder / f"benchmark_{lines}.yml.j2").as_uri()
-    document = {"uri": uri, "languageId": "yaml-jinja", "version": 1, "text": text}
-    times: dict[str, list[float]] = {name: [] for name in SERVERS}
-    clients = {name: Client(command, folder) for name, command in SERVERS.items()}
+    typists = {}
+    for server in servers:
+        typists[server.name] = Typist(server, folder, text, f"benchmark_{lines}.yml.j2")
     try:
-        for client in clients.values():
-            client.initialize()
-            client.notify("textDocument/didOpen", {"textDocument": document})
-        warm_up = 20
-        for version in range(2, count + warm_up + 2):
-            begin = {"line": line, "character": column}
-            typed = version % 2 == 0
-            end = begin if typed else {"line": line, "character": column + 1}
-            change = {"range": {"start": begin, "end": end}, "text": "|" if typed else ""}
-            params = {"textDocument": {"uri": uri, "version": version}, "contentChanges": [change]}
-            for name, client in clients.items():
-                started = time.perf_counter()
-                client.notify("textDocument/didChange", params)
-                client.wait_for_diagnostics(uri, version)
-                if version > warm_up + 1:
-                    times[name].append(time.perf_counter() - started)
-            time.sleep(0.005)  # both servers idle before the next keystroke, as they do between real ones
+        print_row(f"keystroke, {lines} lines", repeated(typists, Typist.keystroke, count))
+        for request in REQUESTS:
+            times = repeated(typists, lambda typist, what=request: typist.ask(what), count // 2)
+            print_row(f"{request} behind an edit, {lines} lines", times)
+        print_row(f"burst of {BURST}, {lines} lines", repeated(typists, Typist.burst, max(count // 20, 3)))
     finally:
-        for client in clients.values():
-            client.__exit__(None, None, None)
+        for typist in typists.values():
+            typist.client.close()
+
+
+def repeated(typists: dict[str, Typist], act: Callable[[Typist], None], count: int) -> Times:
+    """The seconds that each server takes for something, again and again; the first ones warm up."""
+    times: Times = {name: [] for name in typists}
+    spent = dict.fromkeys(typists, 0.0)
+    for number in range(count + WARM_UP):
+        for name, typist in typists.items():
+            if spent[name] > MOST_SECONDS and len(times[name]) >= FEWEST:
+                continue
+            act(typist)
+            spent[name] += typist.took
+            if number >= WARM_UP or spent[name] > MOST_SECONDS:
+                times[name].append(typist.took)
+        time.sleep(0.003)  # the servers idle before the next keystroke, as they do between real ones
     return times
 
 
@@ -105,9 +181,8 @@ def print_in_process(sizes: list[int], count: int) -> None:
         workspace = Workspace()
         started = time.perf_counter()
         workspace.open(path, text, 1)
-        found = check(workspace.snapshot, path)
+        before = check(workspace.snapshot, path)
         opening = time.perf_counter() - started
-        assert not found, found
         edits, checks = [], []
         for version in range(2, count + 2):
             started = time.perf_counter()
@@ -116,21 +191,30 @@ def print_in_process(sizes: list[int], count: int) -> None:
             workspace.edit(path, version, [edit])
             edited = time.perf_counter()
             found = check(workspace.snapshot, path)
-            assert bool(found) is typed, found
+            assert (found != before) is typed, found
             edits.append(edited - started)
             checks.append(time.perf_counter() - edited)
         columns = (opening, statistics.median(edits), statistics.median(checks))
         print(f"{lines:>6} lines        " + "".join(f"{1000 * column:10.2f}" for column in columns))
 
 
-def print_row(name: str, times: dict[str, list[float]]) -> None:
+def print_row(name: str, times: Times) -> None:
     """Print one line of the table."""
     cells = []
     for measured in times.values():
-        p95 = statistics.quantiles(measured, n=20)[-1]
-        cells.append(f"{1000 * statistics.median(measured):7.2f} {1000 * p95:7.2f}")
-    ratio = statistics.median(times["promptls"]) / statistics.median(times["empty"])
-    print(f"{name:<23} {cells[0]}   {cells[1]}   {ratio:9.2f}", flush=True)
+        p95 = statistics.quantiles(measured, n=20)[-1] if len(measured) > 1 else measured[0]
+        cells.append(f"{1000 * statistics.median(measured):15.2f}{1000 * p95:7.1f}")
+    ours, empty = times[PROMPTLS.name], times[EMPTY.name]
+    ratio = statistics.median(ours) / statistics.median(empty)
+    p95_ratio = statistics.quantiles(ours, n=20)[-1] / statistics.quantiles(empty, n=20)[-1]
+    peers_over = [
+        f"{other}/promptls {statistics.median(measured) / statistics.median(ours):.0f} x"
+        for other, measured in times.items()
+        if other not in {PROMPTLS.name, EMPTY.name}
+    ]
+    print(
+        f"{name:<34}" + "".join(cells) + f"   {ratio:5.2f} x, p95 {p95_ratio:5.2f} x", *peers_over, flush=True
+    )
 
 
 if __name__ == "__main__":
