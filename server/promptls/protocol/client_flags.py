@@ -36,6 +36,34 @@ class ClientFlags:
     """Shows Markdown in hovers."""
     symbol_tree: bool = False
     """Takes document symbols inside one another."""
+    snippets: bool = False
+    """Fills in the placeholders of completed texts."""
+    insert_replace_edits: bool = False
+    """Lets the user choose whether a completed item takes the place of the word's end as well."""
+    completion_markdown: bool = False
+    """Shows Markdown in the documentation of completed items."""
+    completion_defaults: frozenset[str] = frozenset()
+    """What a list of completions may say once for all its items."""
+    label_details: bool = False
+    """Shows parameters and origin beside the label of a completed item."""
+    item_kinds: frozenset[int] = frozenset()
+    """The kinds of completed items that it knows; empty where it does not say."""
+    item_tags: bool = False
+    """Shows what is deprecated among completed items by a tag."""
+    deprecated_items: bool = False
+    """Shows what is deprecated among completed items, in the older form."""
+    preselects: bool = False
+    """Marks one completed item as chosen."""
+    commit_characters: bool = False
+    """Accepts completed items by typing on."""
+    adjusts_indentation: bool = False
+    """Indents the lines of a completed text when it is told to."""
+    signature_markdown: bool = False
+    """Shows Markdown in the documentation of signatures."""
+    parameter_offsets: bool = False
+    """Takes parameters as places in the label of their signature."""
+    signature_parameters: bool = False
+    """Takes the parameter that is being written from the signature itself."""
     code_action_literals: bool = False
     """Takes code actions, and not only commands."""
     versioned_edits: bool = False
@@ -79,7 +107,23 @@ def client_flags(capabilities: types.ClientCapabilities) -> ClientFlags:
             value = getattr(value, name, None)
         return tuple(str(getattr(each, "value", each)) for each in value or ())
 
+    completion = "text_document.completion.completion_item"
+    signature = "text_document.signature_help.signature_information"
     return ClientFlags(
+        snippets=has(f"{completion}.snippet_support"),
+        insert_replace_edits=has(f"{completion}.insert_replace_support"),
+        completion_markdown="markdown" in formats(f"{completion}.documentation_format"),
+        completion_defaults=frozenset(formats("text_document.completion.completion_list.item_defaults")),
+        label_details=has(f"{completion}.label_details_support"),
+        item_kinds=frozenset(map(int, formats("text_document.completion.completion_item_kind.value_set"))),
+        item_tags=has(f"{completion}.tag_support"),
+        deprecated_items=has(f"{completion}.deprecated_support"),
+        preselects=has(f"{completion}.preselect_support"),
+        commit_characters=has(f"{completion}.commit_characters_support"),
+        adjusts_indentation="2" in formats(f"{completion}.insert_text_mode_support.value_set"),
+        signature_markdown="markdown" in formats(f"{signature}.documentation_format"),
+        parameter_offsets=has(f"{signature}.parameter_information.label_offset_support"),
+        signature_parameters=has(f"{signature}.active_parameter_support"),
         pulls_diagnostics=has("text_document.diagnostic"),
         refreshes_diagnostics=has("workspace.diagnostics.refresh_support"),
         refreshes_inlay_hints=has("workspace.inlay_hint.refresh_support"),

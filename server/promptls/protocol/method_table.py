@@ -13,6 +13,9 @@ from typing import Any, Final, Literal
 
 from lsprotocol import types
 
+from promptls.features.semantic_tokens.legend import MODIFIERS as SEMANTIC_MODIFIERS
+from promptls.features.semantic_tokens.legend import TYPES as SEMANTIC_TYPES
+
 
 @dataclass(frozen=True, slots=True)
 class Method:
@@ -49,8 +52,37 @@ METHODS: Final = (
     Method(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, "requests.document_highlight:document_highlight"),
     Method(types.TEXT_DOCUMENT_PREPARE_RENAME, "requests.rename:prepare"),
     Method(types.TEXT_DOCUMENT_RENAME, "requests.rename:rename_symbol"),
+    Method(
+        types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL,
+        "requests.semantic_tokens:full",
+        lambda: types.SemanticTokensLegend(list(SEMANTIC_TYPES), list(SEMANTIC_MODIFIERS)),
+        form="json",
+    ),
+    Method(
+        types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA,
+        "requests.semantic_tokens:delta",
+        form="json",
+    ),
+    Method(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, "requests.semantic_tokens:in_range", form="json"),
     Method(types.TEXT_DOCUMENT_INLAY_HINT, "requests.inlay_hint:inlay_hint"),
     Method(types.TEXT_DOCUMENT_CODE_LENS, "requests.code_lens:code_lens"),
+    Method(
+        types.TEXT_DOCUMENT_COMPLETION,
+        "requests.completion:completion",
+        lambda: types.CompletionOptions(
+            trigger_characters=[".", "|", "{", "%", '"', "'", "/", ":", " ", "["],
+            resolve_provider=True,
+            completion_item=types.ServerCompletionItemOptions(label_details_support=True),
+        ),
+        form="json",
+    ),
+    Method(types.COMPLETION_ITEM_RESOLVE, "requests.completion_resolve:completion_resolve", form="json"),
+    Method(
+        types.TEXT_DOCUMENT_SIGNATURE_HELP,
+        "requests.signature_help:signature_help",
+        lambda: types.SignatureHelpOptions(trigger_characters=["(", ","], retrigger_characters=["=", ")"]),
+        form="json",
+    ),
     Method(
         types.TEXT_DOCUMENT_CODE_ACTION,
         "requests.code_action:code_action",
@@ -73,8 +105,13 @@ METHODS: Final = (
     Method(
         types.TEXT_DOCUMENT_DIAGNOSTIC,
         "requests.diagnostic:diagnostic",
-        lambda: types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False),
+        lambda: types.DiagnosticOptions(
+            inter_file_dependencies=True, workspace_diagnostics=True, work_done_progress=True
+        ),
         form="json",
+    ),
+    Method(
+        types.WORKSPACE_DIAGNOSTIC, "requests.workspace_diagnostic:workspace_diagnostic", form="typed, later"
     ),
 )
 
@@ -83,6 +120,7 @@ COMMANDS: Final = {
     "promptls.runExperiment": "commands.run_experiment:run_experiment",
     "promptls.showResults": "commands.show_results:show_results",
     "promptls.tokens": "commands.tokens:tokens",
+    "promptls.contract": "commands.contract:contract",
     "promptls.check": "commands.check:check_files",
     "promptls.debugInformation": "commands.debug_information:debug_information",
 }

@@ -1,0 +1,193 @@
+"""What can be called at a place, with its signature: macros, functions of Python files, Jinja's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from promptls.meaning.references import TemplateReference
+from promptls.meaning.scopes import Binding
+from promptls.meaning.template import Template
+from promptls.meaning.visible import visible_at
+from promptls.syntax.jinja.builtins import FUNCTIONS
+from promptls.syntax.jinja.docstrings import markdown
+from promptls.syntax.jinja.nodes import Attribute as AttributeNode
+from promptls.syntax.jinja.nodes import Constant, Expression, Name, Statement
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.signature import Signature, Taken
+from promptls.systems.prompt_poet.vocabulary import RESERVED_INPUTS
+from promptls.text.span import NOWHERE
+from promptls.workspace.contract import functions_path
+from promptls.workspace.python_names import PythonFunction, functions_in
+from promptls.workspace.snapshot import Snapshot
+
+ESCAPE = "escape_special_characters"
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A signature, what it does in Markdown, and in a few words where it comes from."""
+
+    signature: Signature
+    documentation: str
+    origin: str
+    code: str = ""
+    """The signature as Python has it, with annotations; empty for macros and Jinja's own."""
+
+
+def called_at(snapshot: Snapshot, path: str, offset: int, function: Expression | None) -> Described | None:
+    """What the expression that is called at `offset` is; None where that is not known."""
+    template = snapshot.template(path)
+    if template is None:
+        return None
+    if isinstance(function, Name):
+        return named_at(snapshot, path, offset, function.name)
+    if isinstance(function, AttributeNode) and isinstance(function.target, Name):
+        module = module_at(snapshot, path, offset, function.target.name)
+        return exported_macro(snapshot, module, function.name) if module else None
+    return None
+
+
+def named_at(snapshot: Snapshot, path: str, offset: int, name: str) -> Described | None:
+    """What a name can be called as at `offset`: a macro, an imported one, a function."""
+    template = snapshot.template(path)
+    if template is None:
+        return None
+    binding = visible_at(template, offset).bindings.get(name)
+    if binding is None:
+        late = next((each for each in template.names.bindings_of("macro") if each.name == name), None)
+        return function_named(snapshot, path, name) or (late and macro_of(template, late, Path(path).name))
+    if binding.kind == "macro":
+        return macro_of(template, binding, Path(path).name)
+    if binding.kind == "import":
+        return _imported(snapshot, path, template, binding)
+    if name == "caller":
+        return Described(Signature("caller"), "The text that the `call` block passes to the macro.", "Jinja")
+    return None
+
+
+def function_named(snapshot: Snapshot, path: str, name: str) -> Described | None:
+    """A function that no template makes: of the functions file, of Prompt Poet, or of Jinja."""
+    for function in functions_of(snapshot, path):
+        if function.name == name:
+            return described_function(function, Path(functions_path(snapshot, path) or "").name)
+    if name == ESCAPE:
+        return Described(
+            Signature(ESCAPE, (Taken("text", "text", is_required=True),)),
+            RESERVED_INPUTS[ESCAPE],
+            "Prompt Poet",
+        )
+    if name in FUNCTIONS:
+        return Described(*FUNCTIONS[name], "Jinja")
+    return None
+
+
+def functions_of(snapshot: Snapshot, path: str) -> tuple[PythonFunction, ...]:
+    """The functions of the file that the template's header or its project names."""
+    file = functions_path(snapshot, path)
+    return (functions_in(file) or ()) if file else ()
+
+
+def described_function(function: PythonFunction, file: str) -> Described:
+    """A function of a Python file."""
+    return Described(
+        Signature(function.name, function.parameters),
+        markdown(function.documentation),
+        file,
+        function.signature,
+    )
+
+
+# -- macros --------------------------------------------------------------------------------
+
+
+def macro_of(template: Template, binding: Binding, file: str) -> Described | None:
+    """The macro that is defined at a binding; its documentation is the comment right above it."""
+    found = tag_of(template, binding)
+    if found is None:
+        return None
+    tag, statement, documentation = found
+    parameters = tuple(
+        Taken(
+            each.name,
+            each.name if each.default is None else f"{each.name}={_text(tag, each.default)}",
+            is_required=each.default is None,
+        )
+        for each in statement.parameters
+    )
+    return Described(Signature(statement.name, parameters), documentation, f"macro of {file}")
+
+
+def _text(tag: Tag, node: Expression) -> str:
+    return " ".join(tag.text[node.span.start : node.span.end].split())
+
+
+def tag_of(template: Template, binding: Binding) -> tuple[Tag, Statement, str] | None:
+    """The tag that makes a binding, its statement, and the comment right above it."""
+    if binding.span == NOWHERE and binding.kind == "implied":
+        return None
+    located = template.source.located(binding.span.start)
+    above = ""
+    behind = 0
+    for tag in located.chunk.tags:
+        between = located.chunk.text[behind : tag.span.start]
+        behind = tag.span.end
+        if tag.kind == "comment":
+            above = tag.text[tag.inner_start : tag.inner_end].strip() if not tag.unclosed else ""
+            continue
+        if between.strip():
+            above = ""
+        if tag.kind == "statement" and tag.span.contains(binding.span.start - located.start):
+            documentation = "" if above.startswith(("promptls:", "---")) else above
+            return tag, tag_tree(tag).statement, documentation
+        above = ""
+    return None
+
+
+def exports_of(template: Template) -> dict[str, Binding]:
+    """The macros and variables that a template which imports this one gets."""
+    visible = visible_at(template, len(template.source))
+    outermost = max(visible.scopes.values(), default=0)
+    return {
+        name: binding
+        for name, binding in visible.bindings.items()
+        if visible.scopes[name] == outermost and binding.kind != "implied" and not name.startswith("_")
+    }
+
+
+def exported_macro(snapshot: Snapshot, path: str, name: str) -> Described | None:
+    """A macro of the file at `path`, as others import it."""
+    template = snapshot.template(path)
+    binding = exports_of(template).get(name) if template else None
+    if template is None or binding is None or binding.kind != "macro":
+        return None
+    return macro_of(template, binding, Path(path).name)
+
+
+def module_at(snapshot: Snapshot, path: str, offset: int, name: str) -> str | None:
+    """The file that a name stands for at `offset`, where an `import … as` makes it."""
+    template = snapshot.template(path)
+    if template is None:
+        return None
+    binding = visible_at(template, offset).bindings.get(name)
+    found = tag_of(template, binding) if binding and binding.kind == "import" else None
+    if found is None or found[1].keyword != "import":
+        return None
+    return _target(snapshot, path, found[1])
+
+
+def _imported(snapshot: Snapshot, path: str, template: Template, binding: Binding) -> Described | None:
+    found = tag_of(template, binding)
+    if found is None or found[1].keyword != "from":
+        return None
+    target = _target(snapshot, path, found[1])
+    original = next((each.name for each in found[1].imported if each.alias == binding.name), "")
+    return exported_macro(snapshot, target, original) if target else None
+
+
+def _target(snapshot: Snapshot, path: str, statement: Statement) -> str | None:
+    node = statement.template
+    if not isinstance(node, Constant) or not isinstance(node.value, str):
+        return None
+    return snapshot.resolve(path, TemplateReference(statement.keyword, node.value, node.span))

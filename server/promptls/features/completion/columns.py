@@ -1,0 +1,53 @@
+"""The columns of the data sets that a prompt's experiments name."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from promptls.text.failure import Failure
+from promptls.workspace.snapshot import Snapshot
+
+
+def column_names(snapshot: Snapshot, path: str) -> tuple[str, ...]:
+    """The columns of every data set that the file's experiments name, each once."""
+    return tuple(
+        dict.fromkeys(name for dataset in _datasets(snapshot, path) for name in _first_row(dataset)[0])
+    )
+
+
+def first_rows(snapshot: Snapshot, path: str) -> tuple[dict[str, Any], ...]:
+    """The first row of each of those data sets."""
+    return tuple(row for dataset in _datasets(snapshot, path) if (row := _first_row(dataset)[1]))
+
+
+def _datasets(snapshot: Snapshot, path: str) -> tuple[Path, ...]:
+    template = snapshot.template(path)
+    experiments = template.declarations.settings.experiments if template else None
+    return tuple(
+        dict.fromkeys(
+            Path(path).parent / each.dataset for each in (experiments or {}).values() if each.dataset
+        )
+    )
+
+
+def _first_row(dataset: Path) -> tuple[tuple[str, ...], dict[str, Any]]:
+    try:
+        status = dataset.stat()
+    except (OSError, ValueError):
+        return (), {}
+    return _read(dataset, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=32)
+def _read(dataset: Path, _changed: int, _size: int) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The columns and the first row; nothing of a data set that cannot be read, which a run reports."""
+    from promptls.datasets.registry import open_dataset
+
+    try:
+        opened = open_dataset(dataset)
+        row = next(iter(opened.rows()), None)
+        return tuple(opened.columns), dict(row.values) if row else {}
+    except (Failure, OSError):
+        return (), {}

@@ -1,0 +1,113 @@
+"""The keys of parts, headers, prompt objects and evaluation prompts, each with its colon and layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from promptls.features.completion.item import Item
+from promptls.features.completion.request import Request
+from promptls.features.completion.variables import declared_inputs, read_inputs
+from promptls.features.key_facts import SCHEMA_KEYS, keys_at
+from promptls.meaning.kind import Kind
+from promptls.syntax.yaml.expected import ITEM, YamlPlace
+from promptls.systems.key_fact import KeyFact
+from promptls.systems.prompt_poet.vocabulary import PART_KEYS
+
+_INDENT: Final = "  "
+_EXCLUSIVE: Final = {"content": "sections", "sections": "content"}
+_BLOCKS: Final = frozenset({"content", "instruction"})
+_LAST: Final = frozenset({"tokens", "expected_template_data_keys"})
+_CHOICES: Final = {"role": "system,user,assistant", "output_type": "json,str"}
+
+
+def key_items(request: Request, place: YamlPlace, *, in_header: bool) -> Iterator[Item]:
+    """The keys that may stand at the place and do not stand in the mapping already."""
+    facts = keys_at(request.kind, place.path, in_header=in_header)
+    for index, fact in enumerate(facts.values()):
+        if fact.name in place.siblings:
+            continue
+        yield _item(fact, place, _rank(fact, facts, index, place.siblings))
+    yield from _own_keys(request, place, in_header=in_header)
+
+
+def _rank(fact: KeyFact, facts: Mapping[str, KeyFact], index: int, siblings: frozenset[str]) -> int:
+    """Required keys first, in the order of their table; then the others; last what does not fit any more."""
+    if facts is PART_KEYS and _EXCLUSIVE.get(fact.name) in siblings:
+        return 90 + index
+    if fact.name in _LAST:
+        return 60 + index
+    return (10 if fact.required else 20) + index
+
+
+def _item(fact: KeyFact, place: YamlPlace, rank: int) -> Item:
+    detail = f"{fact.type_words}, required" if fact.required else fact.type_words
+    if place.has_colon:
+        return Item(fact.name, "property", rank, detail=detail)
+    if place.quote:
+        return Item(fact.name, "property", rank, detail=detail)
+    text = f"{fact.name}: "
+    return Item(fact.name, "property", rank, text=text, snippet=_snippet(fact, place), detail=detail)
+
+
+def _snippet(fact: KeyFact, place: YamlPlace) -> str:
+    """The key with the layout of its value, indented from the beginning of the place's line."""
+    name, words = fact.name, fact.type_words
+    below = " " * (place.column - place.indent) + _INDENT
+    if place.in_flow:
+        return ""
+    if name in _CHOICES:
+        return f"{name}: ${{1|{_CHOICES[name]}|}}"
+    if name in _BLOCKS:
+        return f"{name}: |\n{below}$0"
+    if name == "sections":
+        return f"{name}:\n{below}- name: ${{1:name}}\n{below}  content: |\n{below}    $0"
+    if name == "examples":
+        return f"{name}:\n{below}- $0"
+    if name == "experiments":
+        return f"{name}:\n{below}${{1:name}}:\n{below}{_INDENT}dataset: $0"
+    if name == "round":
+        return f'{name}:\n{below}- {{role: HUMAN, prompt: "$0"}}'
+    if words.startswith("list"):
+        return f"{name}: [$0]"
+    if words in {"mapping", "template mapping"}:
+        return f"{name}:\n{below}$0"
+    return ""
+
+
+def _own_keys(request: Request, place: YamlPlace, *, in_header: bool) -> Iterator[Item]:
+    """Keys that the file itself has named: inputs and output in examples, inputs that are read."""
+    own = in_header or request.kind in {Kind.OBJECT, Kind.EVALUATION}
+    if not own:
+        return
+    declarations = request.template.declarations
+    if place.path == ("examples", ITEM):
+        names = [
+            *declared_inputs(request),
+            *([declarations.settings.output_key] if declarations.settings.output_key else []),
+        ]
+        for index, name in enumerate(dict.fromkeys(names)):
+            if name not in place.siblings:
+                detail = "output" if name == declarations.settings.output_key else "input"
+                yield Item(
+                    name, "field", 10 + index, text="" if place.has_colon else f"{name}: ", detail=detail
+                )
+    elif place.path == ("input_keys",):
+        for name in read_inputs(request):
+            if name not in place.siblings and name != request.typed:
+                snippet = "" if place.has_colon or place.in_flow else f"{name}: {{type: ${{1:string}}$0}}"
+                text = "" if place.has_colon else f"{name}: {{}}"
+                yield Item(name, "field", 10, text=text, snippet=snippet, detail="read, not declared")
+
+
+def key_documentation(request: Request, path: tuple[str, ...], name: str, *, in_header: bool) -> str:
+    """What a key means, in Markdown."""
+    from promptls.features.hover.hover import fact_text
+
+    facts = keys_at(request.kind, path, in_header=in_header)
+    fact = facts.get(name) or (SCHEMA_KEYS.get(name) if path[:1] == ("input_keys",) else None)
+    if fact is not None:
+        return fact_text(fact)
+    declared = declared_inputs(request).get(name)
+    description = declared.schema.get("description") if declared else None
+    return str(description) if description else ""

@@ -1,0 +1,256 @@
+"""What stands behind a dot or between brackets: attributes and keys of a value, as far as anything tells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from promptls.features.callables import exported_macro, exports_of, module_at
+from promptls.features.completion.columns import first_rows
+from promptls.features.completion.item import Item, ItemKind
+from promptls.features.completion.request import Request
+from promptls.meaning.paths import Each, Path, path_of
+from promptls.meaning.shape import Shape, merged, shape_of_schema, shape_of_value
+from promptls.meaning.shapes import input_shapes, resolved_at
+from promptls.syntax.jinja.builtins import LOOP
+from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Keyword, Name
+from promptls.syntax.jinja.problems import expressions_in, tag_tree
+from promptls.systems.prompt_poet.vocabulary import DICT_METHODS
+
+_MAPPING_METHODS: Final = ("items", "keys", "values", "get")
+_TEXT_METHODS: Final = ("lower", "upper", "strip", "split", "startswith", "endswith", "replace", "splitlines")
+_KNOWN: Final = 10
+_METHOD: Final = 40
+
+
+class _Member(NamedTuple):
+    shape: Shape | None
+    origin: str
+
+
+def attribute_items(request: Request, target: Expression | None) -> Iterator[Item]:
+    """What may stand behind the dot of `target`."""
+    if isinstance(target, Name):
+        named = list(_of_name(request, target.name))
+        if named:
+            yield from named
+            return
+    members, shape = _members(request, target)
+    for name, member in members.items():
+        if name.isidentifier() and name not in DICT_METHODS:
+            yield Item(name, "property", _KNOWN, detail=_detail(member))
+    if shape is None:
+        return
+    if shape.kind == "mapping":
+        for method in _MAPPING_METHODS:
+            takes = method == "get"
+            yield Item(
+                method,
+                "method",
+                _METHOD,
+                text="" if takes else f"{method}()",
+                snippet=f"{method}($1)$0" if takes else "",
+                detail="of a mapping",
+            )
+    elif shape.kind == "text":
+        for method in _TEXT_METHODS:
+            yield Item(method, "method", _METHOD, snippet=f"{method}($1)$0", detail="of a text")
+
+
+def key_items(request: Request, target: Expression | None) -> Iterator[Item]:
+    """The keys that may stand between the quotes of `target["…"]`."""
+    members, _ = _members(request, target)
+    for name, member in members.items():
+        if not re.search(r"[\"'\\\n]", name):
+            yield Item(name, "property", _KNOWN, detail=_detail(member))
+
+
+def value_items(request: Request, target: Expression | None) -> Iterator[Item]:
+    """The texts that `target` may be compared with: the `enum` of its schema."""
+    schema = _schema_at(request, _path(request, target))
+    for value in schema.get("enum", ()) if isinstance(schema.get("enum"), list) else ():
+        if isinstance(value, str):
+            yield Item(value, "enum", _KNOWN)
+
+
+def _detail(member: _Member) -> str:
+    words = member.shape.words if member.shape is not None and member.shape.kind != "unknown" else ""
+    return ", ".join(each for each in (words, member.origin) if each)
+
+
+# -- names that Jinja or the template give a meaning ---------------------------------------------
+
+
+def _of_name(request: Request, name: str) -> Iterator[Item]:
+    binding = request.visible.bindings.get(name)
+    if name == "loop" and binding is not None and binding.kind == "implied":
+        for attribute in LOOP:
+            called = attribute in {"cycle", "changed"}
+            yield Item(
+                attribute,
+                "method" if called else "property",
+                _KNOWN if attribute in {"index", "first", "last", "length"} else _KNOWN + 2,
+                snippet=f"{attribute}($1)$0" if called else "",
+                detail="loop",
+            )
+    elif binding is not None and binding.kind == "import":
+        yield from _of_module(request, name)
+    elif binding is not None and binding.kind == "set":
+        yield from _of_namespace(request, name)
+
+
+def _of_module(request: Request, name: str) -> Iterator[Item]:
+    path = module_at(request.snapshot, request.path, request.offset, name)
+    template = request.snapshot.template(path) if path else None
+    if path is None or template is None:
+        return
+    for exported, binding in exports_of(template).items():
+        described = exported_macro(request.snapshot, path, exported)
+        kind: ItemKind = "function" if binding.kind == "macro" else "variable"
+        if described is None:
+            yield Item(exported, kind, _KNOWN + 5, detail=binding.kind)
+            continue
+        parameters = described.signature.parameters
+        yield Item(
+            exported,
+            kind,
+            _KNOWN,
+            text="" if parameters else f"{exported}()",
+            snippet=f"{exported}($1)$0" if parameters else "",
+            detail="macro",
+            parameters=f"({', '.join(each.text for each in parameters)})",
+        )
+
+
+def _of_namespace(request: Request, name: str) -> Iterator[Item]:
+    """The variables of a `namespace(…)`: those that it begins with, and those that are set."""
+    found: dict[str, None] = {}
+    is_namespace = False
+    for chunk in request.template.source.chunks:
+        if name not in chunk.text:
+            continue
+        for tag in chunk.tags:
+            statement = tag_tree(tag).statement if tag.kind == "statement" else None
+            if statement is None or statement.keyword != "set":
+                continue
+            target = statement.targets[0] if statement.targets else None
+            if isinstance(target, Attribute) and target.target == Name(target.target.span, name):
+                is_namespace = True
+                found[target.name] = None
+            elif isinstance(target, Name) and target.name == name:
+                for value in statement.expressions:
+                    if (
+                        isinstance(value, Call)
+                        and isinstance(value.function, Name)
+                        and value.function.name == "namespace"
+                    ):
+                        is_namespace = True
+                        found.update(dict.fromkeys(a.name for a in value.arguments if isinstance(a, Keyword)))
+    if is_namespace:
+        for attribute in found:
+            yield Item(attribute, "property", _KNOWN, detail=f"of {name}")
+
+
+# -- values of the caller ------------------------------------------------------------------------
+
+
+def _path(request: Request, target: Expression | None) -> Path:
+    """The way from an input to the value of `target`; empty where it is none."""
+    way = path_of(target) if target is not None else ()
+    return resolved_at(request.template, way, request.offset) if way else ()
+
+
+def _members(request: Request, target: Expression | None) -> tuple[dict[str, _Member], Shape | None]:
+    """What is known behind the value of `target`, by name, and of the value itself."""
+    path = _path(request, target)
+    if not path:
+        return {}, None
+    found: dict[str, _Member] = {}
+    shape: Shape | None = None
+    for origin, known in _shapes(request, path):
+        shape = known if shape is None else merged(shape, known)
+        for name, below in known.keys:
+            if origin == "used" and name == request.typed and _is_only_typed(request):
+                continue
+            if name not in found:
+                found[name] = _Member(below, "" if origin == "used" else origin)
+    return found, shape
+
+
+def _is_only_typed(request: Request) -> bool:
+    """Whether the word being typed is used nowhere else, so that only this place would speak for it."""
+    uses = 0
+    for chunk in request.template.source.chunks:
+        if request.typed in chunk.text:
+            uses += sum(
+                isinstance(node, Attribute) and node.name == request.typed
+                for _, node in expressions_in(chunk)
+            )
+    return uses <= 1
+
+
+def _shapes(request: Request, path: Path) -> Iterator[tuple[str, Shape]]:
+    """What each source says of the value at the end of the path, the surest first."""
+    root = str(path[0].key)
+    schema = _schema_at(request, path)
+    if schema:
+        yield "schema", shape_of_schema(schema)
+    for origin, rows in (
+        ("sample", (request.data,)),
+        ("data set", first_rows(request.snapshot, request.path)),
+    ):
+        for row in rows:
+            value = _value_at(row, path)
+            if value is not None:
+                yield origin, shape_of_value(value)
+    for template in request.entry_templates:
+        shape = _shape_at(input_shapes(template).get(root), path)
+        if shape is not None:
+            yield "used", shape
+
+
+def _shape_at(shape: Shape | None, path: Path) -> Shape | None:
+    for step in path[1:]:
+        if shape is None:
+            return None
+        shape = shape.key(step.key) if isinstance(step.key, str) else shape.element
+    return shape
+
+
+def _value_at(data: Any, path: Path) -> Any:
+    """The value at a path in some data, of the first element where there are many."""
+    value = data
+    for step in path:
+        if isinstance(step.key, str):
+            value = value.get(step.key) if isinstance(value, dict) else None
+        elif isinstance(value, dict) and step.key is Each.VALUE:
+            value = next(iter(value.values()), None)
+        elif isinstance(value, list) and all(isinstance(each, dict) for each in value) and value:
+            value = {key: each[key] for each in reversed(value) for key in each}
+        else:
+            value = value[0] if isinstance(value, list) and value else None
+        if value is None:
+            return None
+    return value
+
+
+def _schema_at(request: Request, path: Path) -> dict[str, Any]:
+    """The JSON Schema of the value at a path, where the input is declared with one."""
+    if not path:
+        return {}
+    declared: dict[str, Any] = {}
+    for template in reversed(request.entry_templates):
+        for key in template.declarations.inputs or ():
+            if key.name == path[0].key:
+                declared = key.schema
+    schema: Any = declared
+    for step in path[1:]:
+        if not isinstance(schema, dict):
+            return {}
+        properties = schema.get("properties")
+        if isinstance(step.key, str):
+            schema = properties.get(step.key) if isinstance(properties, dict) else None
+        else:
+            schema = schema.get("items")
+    return schema if isinstance(schema, dict) else {}

@@ -1,0 +1,256 @@
+"""The values of keys: roles, types, encodings, models, metrics, files, columns, and the file's own names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from promptls.features.completion.columns import column_names
+from promptls.features.completion.item import Item
+from promptls.features.completion.paths import file_paths
+from promptls.features.completion.request import Request
+from promptls.features.completion.variables import declared_inputs, read_inputs
+from promptls.features.key_facts import keys_at
+from promptls.meaning.kind import Kind
+from promptls.syntax.yaml.expected import ITEM
+from promptls.systems.opencompass.vocabulary import (
+    DIALOGUE_ROLES,
+    INFERENCERS,
+    RETRIEVERS,
+    TEMPLATE_TYPES,
+    USUAL_ICE_MARK,
+)
+from promptls.systems.prompt_poet.vocabulary import ROLES
+from promptls.systems.ragas.vocabulary import OUTPUT_TYPES
+from promptls.workspace.python_names import functions_in
+
+JSON_TYPES: Final = {
+    "string": "Text.",
+    "integer": "A whole number.",
+    "number": "Any number.",
+    "boolean": "`true` or `false`.",
+    "array": "A list.",
+    "object": "A mapping.",
+    "null": "Nothing.",
+}
+"""The types of JSON Schema."""
+_MOST_PYTHON_FILES: Final = 20
+_DATASETS: Final = (".csv", ".jsonl", ".ndjson", ".json", ".parquet")
+_SAMPLES: Final = (".json", ".yml", ".yaml")
+
+Path_ = tuple[str, ...]
+
+
+def value_items(request: Request, path: Path_, *, in_header: bool) -> Iterator[Item]:
+    """What the value at `path` may be; nothing where it is the user's own text."""
+    if in_header or request.kind is Kind.OBJECT:
+        yield from _declared(request, path)
+    elif request.kind is Kind.EVALUATION:
+        yield from _evaluation(request, path) or ()
+        yield from _declared(request, path)
+    elif path == (ITEM, "role"):
+        yield from _roles(request)
+    elif path == (ITEM, "expected_template_data_keys", ITEM):
+        yield from _names(dict.fromkeys([*declared_inputs(request), *read_inputs(request)]), "input")
+    yield from _yes_or_no(request, path, in_header=in_header)
+
+
+def is_list_of_values(request: Request, path: Path_, *, in_header: bool) -> bool:
+    """Whether the items of the list at `path` are single values and no mappings."""
+    fact = keys_at(request.kind, path[:-2], in_header=in_header).get(path[-2]) if len(path) > 1 else None
+    words = fact.type_words if fact is not None else ""
+    return path[-1:] == (ITEM,) and words.startswith(("list", "any")) and "mappings" not in words
+
+
+def _table(values: Mapping[str, str], rank: int = 10) -> Iterator[Item]:
+    for index, name in enumerate(values):
+        yield Item(name, "enum", rank + index)
+
+
+def _names(names: Mapping[str, Any], detail: str) -> Iterator[Item]:
+    for index, name in enumerate(names):
+        yield Item(name, "field", 10 + min(index, 80), detail=detail)
+
+
+def _roles(request: Request) -> Iterator[Item]:
+    known = request.snapshot.project(request.path).settings.roles
+    for index, role in enumerate(dict.fromkeys([*known, *ROLES])):
+        yield Item(role, "enum", (10 if role in known else 40) + index)
+
+
+def _yes_or_no(request: Request, path: Path_, *, in_header: bool) -> Iterator[Item]:
+    fact = keys_at(request.kind, path[:-1], in_header=in_header).get(path[-1]) if path else None
+    if fact is not None and fact.type_words == "yes or no":
+        yield from _table({"true": "", "false": ""})
+
+
+# -- headers and prompt objects --------------------------------------------------------------------
+
+
+def _declared(request: Request, path: Path_) -> Iterator[Item]:
+    source = _DECLARED.get(path) or (
+        _EXPERIMENT.get(path[2:]) if len(path) > 2 and path[0] == "experiments" else None  # noqa: PLR2004  (its name)
+    )
+    if source is not None:
+        yield from source(request)
+    elif path[:2] == ("examples", ITEM) and len(path) == 3:  # noqa: PLR2004  (an example's key)
+        yield from _example_values(request, path[2])
+    elif (path[-1:] == ("type",) and path[0] in {"input_keys", "output_schema", "experiments"}) or path[
+        -2:
+    ] == ("type", ITEM):
+        yield from _table(JSON_TYPES)
+    elif path[-1:] == ("default",) and path[0] == "input_keys" and len(path) == 3:  # noqa: PLR2004  (an input's key)
+        yield from _example_values(request, path[1])
+
+
+def _example_values(request: Request, name: str) -> Iterator[Item]:
+    key = declared_inputs(request).get(name)
+    schema = key.schema if key else {}
+    if name == request.template.declarations.settings.output_key:
+        schema = request.template.declarations.settings.output_schema or {}
+    values = schema.get("enum")
+    for index, value in enumerate(values if isinstance(values, list) else ()):
+        if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+            yield Item(str(value), "enum", 10 + min(index, 80))
+    if schema.get("type") == "boolean":
+        yield from _table({"true": "", "false": ""})
+
+
+def _undeclared(request: Request) -> Iterator[Item]:
+    declared = declared_inputs(request)
+    yield from _names(
+        {name: None for name in read_inputs(request) if name not in declared}, "read, not declared"
+    )
+
+
+def _outputs(request: Request) -> Iterator[Item]:
+    declared = declared_inputs(request)
+    found = {
+        key: None
+        for each in request.template.declarations.examples
+        for key in each.data
+        if key not in declared
+    }
+    yield from _names({str(name): None for name in found}, "key of the examples")
+
+
+def _encodings(_request: Request) -> Iterator[Item]:
+    from promptls.tokens.encodings import ENCODING_NAMES
+
+    yield from _table(dict.fromkeys(ENCODING_NAMES, ""))
+
+
+def _samples(request: Request) -> Iterator[Item]:
+    for item in file_paths(str(Path(request.path).parent), _SAMPLES):
+        if item.label != "package.json":
+            yield item
+
+
+def _python_files(request: Request) -> Iterator[Item]:
+    yield from file_paths(str(Path(request.path).parent), (".py",))
+
+
+def _datasets(request: Request) -> Iterator[Item]:
+    yield from file_paths(str(Path(request.path).parent), _DATASETS)
+
+
+def _models(request: Request) -> Iterator[Item]:
+    from promptls.models.registry import PROVIDERS
+    from promptls.models.weights import LOCAL_MODELS
+
+    settings = request.snapshot.project(request.path).settings
+    for name, model in settings.models.items():
+        yield Item(name, "constant", 10, detail=f"{model.provider}: {model.model}")
+    for name in LOCAL_MODELS:
+        yield Item(f"local:{name}", "constant", 20, detail="on this machine")
+    for index, provider in enumerate(PROVIDERS):
+        if provider == "echo":
+            yield Item("echo", "constant", 40, detail="for tests")
+        elif provider != "local":
+            yield Item(f"{provider}:", "constant", 30 + index, detail="provider")
+
+
+def _metrics(request: Request) -> Iterator[Item]:
+    from promptls.metrics.ready import READY_METRICS
+
+    folder = Path(request.path).parent
+    for index, item in enumerate(file_paths(str(folder), (".py",))):
+        if index >= _MOST_PYTHON_FILES:
+            break
+        functions = functions_in(str(folder / item.label)) or ()
+        metrics = [each for each in functions if any(name.endswith("_metric") for name in each.decorators)]
+        for function in metrics:
+            yield Item(
+                f"{item.label}:{function.name}", "function", 10, detail=_first_line(function.documentation)
+            )
+    for name in READY_METRICS:
+        yield Item(name, "function", 20, detail="ready")
+
+
+def _first_line(text: str) -> str:
+    return text.split("\n", 1)[0]
+
+
+def _input_columns(request: Request) -> Iterator[Item]:
+    yield from _names(dict.fromkeys(column_names(request.snapshot, request.path)), "column")
+
+
+_Source = Callable[[Request], Iterator[Item]]
+_DECLARED: Final[dict[Path_, _Source]] = {
+    ("input_keys", ITEM): _undeclared,
+    ("output_key",): _outputs,
+    ("output_type",): lambda _request: _table(OUTPUT_TYPES),
+    ("encoding",): _encodings,
+    ("samples",): _samples,
+    ("functions",): _python_files,
+}
+_EXPERIMENT: Final[dict[Path_, _Source]] = {
+    ("dataset",): _datasets,
+    ("models", ITEM): _models,
+    ("metrics", ITEM): _metrics,
+}
+
+# -- evaluation prompts ------------------------------------------------------------------------------
+
+
+def _evaluation(request: Request, path: Path_) -> Iterator[Item]:
+    path = path[1:] if path[:1] == ("infer_cfg",) else path
+    if path == ("retriever", "type"):
+        yield from _table(RETRIEVERS)
+    elif path == ("inferencer", "type"):
+        yield from _table(INFERENCERS)
+    elif path[:1] in {("ice_template",), ("prompt_template",)}:
+        if path[1:] == ("type",):
+            yield from _table(TEMPLATE_TYPES)
+        elif path[1:] == ("ice_token",):
+            yield Item(USUAL_ICE_MARK, "value", 10, detail="by custom")
+        elif path[-1] in {"role", "fallback_role"}:
+            yield from _table(ROLES if "messages" in path else DIALOGUE_ROLES)
+    elif path in {("reader_cfg", "input_columns", ITEM), ("reader_cfg", "output_column")}:
+        yield from _input_columns(request)
+
+
+def value_documentation(request: Request, path: Path_, name: str) -> str:
+    """What a value means, in Markdown; empty where nothing more is known than its name."""
+    tables: tuple[Mapping[str, str], ...] = (JSON_TYPES,) if path[-1:] in {("type",), (ITEM,)} else ()
+    if path[-1:] == ("role",) or path[-1:] == ("fallback_role",):
+        tables = (ROLES, DIALOGUE_ROLES)
+    elif path[-1:] == ("output_type",):
+        tables = (OUTPUT_TYPES,)
+    elif path[-1:] == ("type",):
+        tables = (RETRIEVERS, INFERENCERS, TEMPLATE_TYPES, JSON_TYPES)
+    for each in tables:
+        if name in each:
+            return each[name]
+    return _metric_documentation(request, name) if path[-2:] == ("metrics", ITEM) else ""
+
+
+def _metric_documentation(request: Request, name: str) -> str:
+    from promptls.metrics.ready import READY_METRICS
+
+    if name in READY_METRICS:
+        return (READY_METRICS[name].function.__doc__ or "").strip()
+    file, _, attribute = name.rpartition(":")
+    functions = functions_in(str(Path(request.path).parent / file)) or () if file.endswith(".py") else ()
+    return next((each.documentation for each in functions if each.name == attribute), "")

@@ -1,0 +1,165 @@
+"""What may begin an expression: names in scope, inputs, functions, constants; and arguments by their name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.features.callables import ESCAPE, functions_of, macro_of, named_at
+from promptls.features.completion.columns import column_names
+from promptls.features.completion.item import Item, ItemKind
+from promptls.features.completion.request import Request
+from promptls.meaning.header import InputKey
+from promptls.meaning.scopes import Binding
+from promptls.meaning.shapes import input_shapes
+from promptls.meaning.visible import own_names
+from promptls.syntax.jinja.builtins import FUNCTIONS, filter_signature, test_signature
+from promptls.syntax.jinja.expected import Expected, open_call
+from promptls.syntax.jinja.nodes import Name
+from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.signature import Signature
+from promptls.systems.prompt_poet.vocabulary import RESERVED_INPUTS
+
+_KINDS: Final[dict[str, tuple[ItemKind, str, int]]] = {
+    "for": ("variable", "loop variable", 10),
+    "parameter": ("variable", "parameter", 10),
+    "with": ("variable", "variable of `with`", 10),
+    "implied": ("variable", "of this block", 16),
+    "set": ("variable", "variable", 12),
+    "macro": ("function", "macro", 26),
+    "import": ("module", "import", 24),
+}
+_CONSTANTS: Final = ("true", "false", "none")
+_INPUT: Final = 14
+_DATA: Final = 20
+_FUNCTION: Final = 30
+_GLOBAL: Final = 40
+_CONSTANT: Final = 60
+_ITERABLE: Final = frozenset({"list", "mapping"})
+
+
+def expression_items(request: Request, expected: Expected, tag: Tag, start: int) -> Iterator[Item]:
+    """Everything that may begin an expression at the place in `tag`, which begins at offset `start`."""
+    place = request.offset - start
+    if expected.calls:
+        yield from _arguments(request, tag, place)
+    bound = {**request.visible.bindings, **own_names(tag, start, place)}
+    for name, binding in bound.items():
+        yield _bound_item(request, name, binding)
+    yield from _inputs(request, expected, set(bound))
+    for function in functions_of(request.snapshot, request.path):
+        parameters = Signature(function.name, function.parameters)
+        yield _function(parameters, "function", _FUNCTION)
+    yield _function(Signature(ESCAPE), "Prompt Poet", _FUNCTION + 5, required=True)
+    yield Item("token_limit", "constant", _FUNCTION + 6, detail="Prompt Poet")
+    for signature, _ in FUNCTIONS.values():
+        yield _function(signature, "Jinja", _GLOBAL)
+    for constant in _CONSTANTS:
+        yield Item(constant, "constant", _CONSTANT)
+    if expected.keyword not in {"for", "call"}:
+        yield Item("not", "keyword", _CONSTANT + 5, text="not ")
+
+
+def _bound_item(request: Request, name: str, binding: Binding) -> Item:
+    kind, detail, rank = _KINDS.get(binding.kind, ("variable", "variable", 12))
+    rank += min(request.visible.scopes.get(name, 0), 1)
+    if binding.kind == "macro":
+        found = macro_of(request.template, binding, "")
+        if found is not None:
+            return _function(found.signature, "macro", rank)
+    if binding.kind == "import":
+        described = named_at(request.snapshot, request.path, request.offset, name)
+        if described is not None:
+            return _function(Signature(name, described.signature.parameters), "macro", rank)
+    return Item(name, kind, rank, detail=detail)
+
+
+def _function(signature: Signature, detail: str, rank: int, *, required: bool = False) -> Item:
+    """A function with its parentheses, and the place in between where it takes something."""
+    takes = required or bool(signature.parameters)
+    shown = ", ".join(each.text for each in signature.parameters)
+    return Item(
+        signature.name,
+        "function",
+        rank,
+        text="" if takes else f"{signature.name}()",
+        snippet=f"{signature.name}($1)$0" if takes else "",
+        detail=detail,
+        parameters=f"({shown})",
+    )
+
+
+def _inputs(request: Request, expected: Expected, bound: set[str]) -> Iterator[Item]:
+    """Inputs declared or read in the file or its entry templates, and what the data holds beside them."""
+    declared = declared_inputs(request)
+    names = dict.fromkeys([*declared, *read_inputs(request)])
+    iterables = _iterable_inputs(request) if expected.keyword == "for" else frozenset()
+    for name in names:
+        if name in bound or name in RESERVED_INPUTS:
+            continue
+        kind = declared[name].schema.get("type") if name in declared else None
+        detail = f"input, {kind}" if isinstance(kind, str) else "input"
+        rank = _INPUT - 5 if name in iterables else _INPUT if name in declared else _INPUT + 2
+        yield Item(name, "variable", rank, detail=detail)
+    for name, origin in known_data(request).items():
+        if name not in names and name not in bound and name.isidentifier():
+            yield Item(name, "variable", _DATA, detail=origin)
+
+
+def declared_inputs(request: Request) -> dict[str, InputKey]:
+    """The inputs that the file or an entry template of it declares."""
+    return {
+        key.name: key
+        for template in reversed(request.entry_templates)
+        for key in template.declarations.inputs or ()
+    }
+
+
+def read_inputs(request: Request) -> list[str]:
+    """The inputs that the file or its entry templates read, but for the word that is being typed."""
+    found: set[str] = set()
+    for template in request.entry_templates:
+        found |= template.names.input_names
+    typed = request.typed
+    if typed in found and typed not in declared_inputs(request):
+        places = [place for each in request.entry_templates for place in each.names.readings_of(typed)]
+        if len(places) <= 1:
+            found.discard(typed)
+    return sorted(found)
+
+
+def known_data(request: Request) -> dict[str, str]:
+    """The names that the sample and the data set hold, each with where it comes from."""
+    output = {template.declarations.settings.output_key for template in request.entry_templates}
+    found = dict.fromkeys((str(key) for key in request.data), "sample")
+    for name in column_names(request.snapshot, request.path):
+        found.setdefault(name, "data set")
+    return {name: origin for name, origin in found.items() if name not in output}
+
+
+def _iterable_inputs(request: Request) -> frozenset[str]:
+    shapes = input_shapes(request.template)
+    return frozenset(name for name, shape in shapes.items() if shape.kind in _ITERABLE)
+
+
+def _arguments(request: Request, tag: Tag, place: int) -> Iterator[Item]:
+    """The parameters of the call around the place that no argument reaches yet."""
+    call = open_call(tag.text, tag.inner_start, place)
+    if call is None:
+        return
+    if call.kind == "filter":
+        signature = filter_signature(call.name)
+    elif call.kind == "test":
+        signature = test_signature(call.name)
+    elif isinstance(call.target, Name) or call.target is not None:
+        from promptls.features.callables import called_at
+
+        described = called_at(request.snapshot, request.path, request.offset, call.target)
+        signature = described.signature if described else Signature(call.name)
+    else:
+        return
+    for index, parameter in enumerate(signature.parameters):
+        reached = parameter.name in call.given or (not call.given and index < call.arguments)
+        if parameter.kind in {"any", "keyword"} and not reached:
+            label = f"{parameter.name}="
+            yield Item(label, "property", 5, detail="argument", filter_text=parameter.name)

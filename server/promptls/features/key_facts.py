@@ -1,0 +1,177 @@
+"""Which keys a mapping may have, by where it stands in a prompt file: the one look-up for all features."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Annotated, Any, Final, Union, get_args, get_origin
+
+from promptls.meaning.kind import Kind
+from promptls.syntax.yaml.expected import ITEM
+from promptls.systems.key_fact import KeyFact, table
+from promptls.systems.opencompass import vocabulary as opencompass
+from promptls.systems.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
+from promptls.systems.ragas.vocabulary import PROMPT_KEYS
+
+NO_KEYS: Final[Mapping[str, KeyFact]] = {}
+_SCHEMA_FACTS: Final = (
+    ("type", "text", "JSON Schema type: `string`, `array`, `object`, …"),
+    ("description", "text", "What the value holds, for people."),
+    ("default", "any value", "The value where none is given."),
+    ("enum", "list", "The only values that there may be."),
+    ("items", "mapping", "The schema of a list's elements."),
+    ("properties", "mapping", "The schemas of a mapping's keys."),
+    ("required", "list of names", "The keys that must be there."),
+    ("additionalProperties", "yes or no", "Whether other keys may be there as well."),
+    ("minItems", "integer", "The fewest elements of a list."),
+    ("maxItems", "integer", "The most elements of a list."),
+    ("minLength", "integer", "The fewest characters of a text."),
+    ("maxLength", "integer", "The most characters of a text."),
+    ("minimum", "number", "The least value of a number."),
+    ("maximum", "number", "The greatest value of a number."),
+    ("pattern", "text", "A regular expression that a text must match."),
+    ("format", "text", "A format that a text has, such as `date` or `email`."),
+    ("anyOf", "list of mappings", "Schemas of which one must fit."),
+    ("const", "any value", "The one value that there may be."),
+)
+SCHEMA_KEYS: Final = table(
+    KeyFact(name, required=False, type_words=words, documentation=documentation)
+    for name, words, documentation in _SCHEMA_FACTS
+)
+"""The keywords of JSON Schema that inputs and outputs are described with."""
+_TYPE_WORDS: Final = {
+    str: "text",
+    int: "integer",
+    float: "number",
+    bool: "yes or no",
+    list: "list",
+    dict: "mapping",
+}
+_EVALUATION_TABLES: Final[dict[str, Mapping[str, KeyFact]]] = {
+    "ice_template": opencompass.TEMPLATE_KEYS,
+    "prompt_template": opencompass.TEMPLATE_KEYS,
+    "retriever": opencompass.RETRIEVER_KEYS,
+    "inferencer": opencompass.INFERENCER_KEYS,
+    "reader_cfg": opencompass.READER_KEYS,
+    "infer_cfg": opencompass.INFER_KEYS,
+}
+_MESSAGE_KEYS: Final = table(
+    (
+        KeyFact(
+            "role",
+            required=True,
+            type_words="text",
+            documentation="Who speaks: `system`, `user` or `assistant`.",
+        ),
+        KeyFact(
+            "content", required=True, type_words="text", documentation="What is said, with `{column}` fields."
+        ),
+    )
+)
+
+
+def keys_at(kind: Kind, path: tuple[str, ...], *, in_header: bool) -> Mapping[str, KeyFact]:
+    """The keys that the mapping at `path` may have; none where the keys are the user's own, or unknown.
+
+    `path` holds keys and, for the items of lists, `-`; it counts from the header's top where the
+    mapping stands in a header.
+    """
+    if in_header:
+        return _header(path)
+    if kind in {Kind.PARTS, Kind.SECTION}:
+        if path == (ITEM,):
+            return PART_KEYS
+        return SECTION_KEYS if path == (ITEM, "sections", ITEM) else NO_KEYS
+    if kind is Kind.OBJECT:
+        return {**_header_keys(), **PROMPT_KEYS} if not path else _header(path)
+    if kind is Kind.EVALUATION:
+        if not path:
+            return {**_header_keys(), **opencompass.INFER_KEYS, **opencompass.EVALUATION_KEYS}
+        return _evaluation(path) or _header(path)
+    return NO_KEYS
+
+
+def fact_at(kind: Kind, keys: tuple[str, ...], *, in_header: bool) -> KeyFact | None:
+    """What is known of the key that `keys` lead to."""
+    return keys_at(kind, keys[:-1], in_header=in_header).get(keys[-1]) if keys else None
+
+
+def _header(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
+    from promptls.settings.header import ExperimentKey, InputKey
+
+    if not path:
+        return _header_keys()
+    if path[0] == "input_keys" and len(path) > 1:
+        return {**SCHEMA_KEYS, **_model_keys(InputKey)} if len(path) == 2 else _schema(path[2:])  # noqa: PLR2004  (an input)
+    if path[0] == "experiments" and len(path) == 2:  # noqa: PLR2004  (an experiment)
+        return _model_keys(ExperimentKey)
+    if path[0] == "experiments" and path[2:3] == ("json_schema",):
+        return _schema(path[3:])
+    return _schema(path[1:]) if path[0] == "output_schema" else NO_KEYS
+
+
+def _schema(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
+    """The keywords of a schema inside a schema; none where its keys are names of properties."""
+    index = 0
+    while index < len(path):
+        if path[index] in {"properties", "patternProperties", "$defs", "definitions"} or (
+            path[index] in {"anyOf", "oneOf", "allOf"} and path[index + 1 : index + 2] == (ITEM,)
+        ):
+            index += 2
+        elif path[index] in {"items", "additionalProperties", "not"}:
+            index += 1
+        else:
+            return NO_KEYS
+    return SCHEMA_KEYS if index == len(path) else NO_KEYS
+
+
+def _evaluation(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
+    path = path[1:] if path[0] == "infer_cfg" and len(path) > 1 else path
+    if len(path) == 1:
+        return _EVALUATION_TABLES.get(path[0], NO_KEYS)
+    if path[0] not in {"ice_template", "prompt_template"}:
+        return NO_KEYS
+    rest = path[1:]
+    if rest == ("messages", ITEM):
+        return _MESSAGE_KEYS
+    if rest[0] != "template":
+        return NO_KEYS
+    for dialogue in (rest[1:], rest[2:]):
+        if not dialogue and rest[1:2] != (ITEM,):
+            return opencompass.DIALOGUE_KEYS
+        if len(dialogue) == 2 and dialogue[0] in {"round", "begin", "end"} and dialogue[1] == ITEM:  # noqa: PLR2004  (a turn)
+            return opencompass.TURN_KEYS
+    return NO_KEYS
+
+
+@lru_cache(maxsize=1)
+def _header_keys() -> Mapping[str, KeyFact]:
+    from promptls.settings.header import Header
+
+    return _model_keys(Header)
+
+
+@lru_cache(maxsize=8)
+def _model_keys(model: Any) -> Mapping[str, KeyFact]:
+    """The fields of a pydantic model as facts."""
+    return table(
+        KeyFact(name, field.is_required(), _type_words(field.annotation), field.description or "")
+        for name, field in model.model_fields.items()
+    )
+
+
+def _type_words(annotation: Any) -> str:
+    """The values of an annotation in words, such as `list of texts or mapping`."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _type_words(get_args(annotation)[0])
+    if origin in {Union, types.UnionType}:
+        return " or ".join(
+            dict.fromkeys(_type_words(each) for each in get_args(annotation) if each is not type(None))
+        )
+    known = _TYPE_WORDS.get(origin or annotation, "any value")
+    if origin is list:
+        inside = _type_words(get_args(annotation)[0])
+        return {"text": "list of texts", "mapping": "list of mappings"}.get(inside, "list")
+    return known

@@ -1,0 +1,438 @@
+"""What may stand at a place inside a Jinja tag: found from the tokens in front of it alone.
+
+What follows the place does not matter, and a tag that is not closed is the normal case: somebody
+is typing it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, NamedTuple
+
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Collection,
+    Constant,
+    Expression,
+    Item,
+    Name,
+    walk,
+)
+from promptls.syntax.jinja.statements import parse_tag
+from promptls.syntax.jinja.tokens import Token, tokenize
+from promptls.text.span import Span
+
+What = Literal[
+    "tag",
+    "expression",
+    "operator",
+    "attribute",
+    "filter",
+    "test",
+    "key",
+    "value",
+    "path",
+    "template",
+    "imported",
+    "words",
+]
+_WORD: Final = re.compile(r"\w*")
+_OPENING: Final = {"(": ")", "[": "]", "{": "}"}
+_OPERAND_FOLLOWS: Final = frozenset({"and", "or", "not", "if", "else", "in", "elif", "is", "import"})
+OPERATORS: Final = ("if", "else", "and", "or", "not in", "in", "is", "is not")
+"""The words that may stand behind an operand."""
+_OPERANDS: Final = (Name, Attribute, Item, Call, Constant, Collection)
+
+
+class Expected(NamedTuple):
+    """What may stand at a place; spans and offsets count from the start of the tag.
+
+    `what` is `tag` (a tag's name), `expression`, `operator` (a word such as `if` behind an operand),
+    `attribute` or `key` (of `target`), `filter`, `test`, `value` (a text that `target` is compared
+    with), `path` (inside the quotes of a template's name), `template` (such a name, with its quotes),
+    `imported` (a name of the template `template`), or `words` (nothing but one of `words`).
+    `word` is what stands there already, to the left and the right of the place.
+    """
+
+    what: What
+    word: Span
+    keyword: str = ""
+    target: Expression | None = None
+    words: tuple[str, ...] = ()
+    template: str = ""
+    quote: str = ""
+    calls: bool = False
+    """Whether the place is an argument's beginning, where `name=` may stand too."""
+
+
+def expected_in_tag(text: str, inner_start: int, inner_end: int, place: int) -> Expected | None:
+    """What may stand at `place` in an output or statement tag; None where nothing can be named.
+
+    `text` is the tag's, `inner_start` and `inner_end` bound what stands between its delimiters.
+    """
+    tokens = tokenize(text, inner_start, place)[:-1]
+    opened = next((i for i, token in enumerate(tokens) if token.kind == "unknown"), None)
+    if opened is not None:
+        token = tokens[opened]
+        if token.text not in {"'", '"'}:
+            return None
+        return _in_string(text, inner_start, inner_end, place, tokens[: opened + 1])
+    before, start = tokens, place
+    if tokens and tokens[-1].end == place:
+        if tokens[-1].kind == "name":
+            before, start = tokens[:-1], tokens[-1].start
+        elif tokens[-1].kind in {"integer", "float", "string"}:
+            return None
+    match = _WORD.match(text, place, max(place, inner_end))
+    word = Span(start, match.end() if match else place)
+    found = _expected(text, inner_start, before)
+    return found._replace(word=word) if found else None
+
+
+class OpenCall(NamedTuple):
+    """A call whose parenthesis is open at a place.
+
+    `kind` is `function`, `filter`, `test` or `definition` (the parameters of a `macro` or `call` tag);
+    `target` is what is called, or what a method is called of. `arguments` says how many commas stand
+    before the place, `keyword` which argument is named there; `start` is the parenthesis.
+    """
+
+    kind: str
+    name: str
+    target: Expression | None
+    arguments: int
+    keyword: str
+    given: tuple[str, ...]
+    start: int
+
+
+def open_call(text: str, inner_start: int, place: int) -> OpenCall | None:
+    """The innermost call that is open at `place` in a tag; None where there is none."""
+    tokens = tokenize(text, inner_start, place)[:-1]
+    quote = next((i for i, token in enumerate(tokens) if token.kind == "unknown"), None)
+    tokens = tokens if quote is None else tokens[:quote]
+    for index in reversed(_brackets(tokens)):
+        if tokens[index].text == "(" and index and _is_called(tokens[:index]):
+            return _call(text, inner_start, tokens, index)
+    return None
+
+
+def _call(text: str, inner_start: int, tokens: list[Token], index: int) -> OpenCall:
+    before = tokens[:index]
+    kind = _call_kind(before, is_statement=text.startswith("{%"))
+    name = before[-1].text
+    commas, keyword, given = _arguments(tokens[index + 1 :])
+    target = _operand_before(text, inner_start, tokens[index].start) if kind == "function" else None
+    return OpenCall(kind, name, target, commas, keyword, tuple(given), tokens[index].start)
+
+
+def _call_kind(before: list[Token], *, is_statement: bool) -> str:
+    words = [token.text for token in before] if is_statement else []
+    if words == ["call"] or words[:-1] == ["macro"]:
+        return "definition"
+    if words[:-1] == ["filter"] or (before[:-1] and before[-2].text == "|"):
+        return "filter"
+    return "test" if _is_test_name(before) else "function"
+
+
+def _arguments(tokens: list[Token]) -> tuple[int, str, list[str]]:
+    """The commas, the name of the last argument, and the names of all that have one."""
+    depth = commas = 0
+    keyword, given = "", []
+    for index, token in enumerate(tokens):
+        if token.kind != "operator":
+            continue
+        if token.text in _OPENING:
+            depth += 1
+        elif token.text in _OPENING.values():
+            depth -= 1
+        elif depth == 0 and token.text == ",":
+            commas += 1
+            keyword = ""
+        elif depth == 0 and token.text == "=" and index and tokens[index - 1].kind == "name":
+            keyword = tokens[index - 1].text
+            given.append(keyword)
+    return commas, keyword, given
+
+
+def _brackets(tokens: Sequence[Token]) -> list[int]:
+    """The indexes of the brackets that are open behind the tokens, outermost first."""
+    stack: list[int] = []
+    for index, token in enumerate(tokens):
+        if token.kind != "operator":
+            continue
+        if token.text in _OPENING:
+            stack.append(index)
+        elif stack and token.text == _OPENING[tokens[stack[-1]].text]:
+            stack.pop()
+    return stack
+
+
+def _is_called(before: list[Token]) -> bool:
+    """Whether a parenthesis behind these tokens begins arguments."""
+    last = before[-1]
+    if last.kind == "name":
+        return last.text not in _OPERAND_FOLLOWS or _is_test_name(before)
+    return last.kind == "operator" and last.text in {")", "]"}
+
+
+def _is_test_name(before: Sequence[Token]) -> bool:
+    """Whether the last token is a test's name."""
+    at = len(before) - 2
+    if at >= 1 and before[at].text == "not" and before[at].kind == "name":
+        at -= 1
+    return at >= 0 and before[at].kind == "name" and before[at].text == "is" and before[-1].kind == "name"
+
+
+# -- inside quotes -----------------------------------------------------------------------
+
+
+def _in_string(
+    text: str, inner_start: int, inner_end: int, place: int, tokens: list[Token]
+) -> Expected | None:
+    quote = tokens[-1]
+    before = tokens[:-1]
+    start = quote.start + 1
+    word = Span(start, _string_end(text, place, inner_end, quote.text))
+    keyword = before[0].text if before and text.startswith("{%") else "output"
+    if keyword in {"include", "import", "from", "extends"} and _is_template_place(before):
+        return Expected("path", word, keyword, quote=quote.text)
+    brackets = _brackets(before)
+    if brackets and brackets[-1] == len(before) - 1:
+        opening = before[-1]
+        operand = _operand_before(text, inner_start, opening.start)
+        if opening.text == "[" and operand is not None and _is_operand_end(before[:-1]):
+            return Expected("key", word, keyword, operand, quote=quote.text)
+        if opening.text == "(" and before[-2:-1] and before[-2].text == "get" and before[-3:-2]:
+            target = _operand_before(text, inner_start, before[-3].start)
+            return Expected("key", word, keyword, target, quote=quote.text) if target else None
+    if before and before[-1].text in {"==", "!="}:
+        target = _operand_before(text, inner_start, before[-1].start)
+        return Expected("value", word, keyword, target, quote=quote.text) if target else None
+    return None
+
+
+def _is_template_place(before: list[Token]) -> bool:
+    """Whether a text behind these tokens names a template: the first operand, or one of its list."""
+    return not any(token.kind == "name" for token in before[1:])
+
+
+def _string_end(text: str, place: int, inner_end: int, quote: str) -> int:
+    """Where the string ends: before its closing quote on this line, else with the word at the place."""
+    stop = min((text.find(end, place, inner_end) + 1 or inner_end + 1 for end in "\r\n"), default=0) - 1
+    closing = text.find(quote, place, max(stop, place))
+    if closing >= 0:
+        return closing
+    match = re.compile(r"[\w./-]*").match(text, place, max(place, inner_end))
+    return match.end() if match else place
+
+
+def _is_operand_end(before: Sequence[Token]) -> bool:
+    """Whether an operand is complete behind the tokens."""
+    if not before:
+        return False
+    last = before[-1]
+    if last.kind == "name":
+        return last.text not in _OPERAND_FOLLOWS
+    if last.kind == "operator":
+        return last.text in _OPENING.values()
+    return True
+
+
+# -- outside quotes ------------------------------------------------------------------------
+
+
+def _expected(text: str, inner_start: int, before: list[Token]) -> Expected | None:
+    if text.startswith("{{"):
+        return _expression(text, inner_start, before, "output", OPERATORS)
+    if not before:
+        return Expected("tag", Span(0, 0))
+    keyword, rest = before[0].text, before[1:]
+    reader = _BY_KEYWORD.get(keyword)
+    found = reader(text, inner_start, rest) if reader else None
+    return found._replace(keyword=keyword) if found else None
+
+
+def _expression(
+    text: str, inner_start: int, before: list[Token], keyword: str, operators: tuple[str, ...]
+) -> Expected | None:
+    """What may stand behind tokens that are an expression's beginning."""
+    nowhere = Span(0, 0)
+    if not before:
+        return Expected("expression", nowhere, keyword)
+    last = before[-1]
+    if last.text == "." and last.kind == "operator":
+        target = _operand_before(text, inner_start, last.start)
+        return Expected("attribute", nowhere, keyword, target) if len(before) > 1 else None
+    if last.text == "|":
+        return Expected("filter", nowhere, keyword)
+    if last.kind == "name" and len(before) > 1 and last.text in {"is", "not"}:
+        if last.text == "is":
+            return Expected("test", nowhere, keyword, words=("not",))
+        if before[-2].text == "is":
+            return Expected("test", nowhere, keyword)
+    if _is_operand_end(before):
+        return Expected("operator", nowhere, keyword, words=operators)
+    brackets = _brackets(before)
+    is_argument = bool(brackets) and before[brackets[-1]].text == "(" and last.text in {"(", ","}
+    calls = is_argument and brackets[-1] > 0 and _is_called(before[: brackets[-1]])
+    return Expected("expression", nowhere, keyword, calls=calls)
+
+
+def _operand_before(text: str, inner_start: int, end: int) -> Expression | None:
+    """The operand that ends at `end`, white space aside: `a.b` of `x + a.b`."""
+    end = len(text[:end].rstrip())
+    if end <= inner_start:
+        return None
+    statement = parse_tag(text[:end], inner_start, end).statement
+    tests = () if statement.loop_test is None else (statement.loop_test,)
+    for expression in (*statement.expressions, *tests, *statement.targets):
+        for node in walk(expression):
+            if node.span.end == end and isinstance(node, _OPERANDS):
+                return node
+    last = tokenize(text, inner_start, end)[-2]
+    return Name(Span(last.start, last.end), last.text) if last.kind == "name" else None
+
+
+def _depth_zero(tokens: Sequence[Token], *texts: str) -> int | None:
+    """The index of the last of these words or operators outside every bracket."""
+    depth, found = 0, None
+    for index, token in enumerate(tokens):
+        if token.kind == "operator" and token.text in _OPENING:
+            depth += 1
+        elif token.kind == "operator" and token.text in _OPENING.values():
+            depth -= 1
+        elif depth == 0 and token.kind in {"operator", "name"} and token.text in texts:
+            found = index
+    return found
+
+
+def _words(*words: str) -> Expected | None:
+    return Expected("words", Span(0, 0), words=words) if words else None
+
+
+def _plain(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
+    return _expression(text, inner_start, rest, "", OPERATORS)
+
+
+def _for(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
+    at = next((index for index, token in enumerate(rest) if token.text == "in"), None)
+    if at is None:
+        return _words("in") if rest and rest[-1].kind == "name" else None
+    behind = rest[at + 1 :]
+    return _expression(text, inner_start, behind, "", ("if", "recursive", "and", "or", "is", "in", "not in"))
+
+
+def _set(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
+    at = _depth_zero(rest, "=")
+    if at is not None:
+        return _expression(text, inner_start, rest[at + 1 :], "", OPERATORS)
+    if rest and rest[-1].text in {".", "|"}:
+        return _expression(text, inner_start, rest, "", ())
+    bar = _depth_zero(rest, "|")
+    return _expression(text, inner_start, rest[bar:], "", ()) if bar is not None and _brackets(rest) else None
+
+
+def _with(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
+    at = _depth_zero(rest, "=", ",")
+    if at is None or rest[at].text == ",":
+        return None
+    return _expression(text, inner_start, rest[at + 1 :], "", OPERATORS)
+
+
+def _macro(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
+    brackets = _brackets(rest)
+    if not brackets:
+        return None
+    inside = rest[brackets[0] + 1 :]
+    at = _depth_zero(inside, "=", ",")
+    if at is None or inside[at].text == ",":
+        return None
+    return _expression(text, inner_start, inside[at + 1 :], "", OPERATORS)
+
+
+def _call_block(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
+    if rest and rest[0].text == "(":
+        brackets = _brackets(rest)
+        if brackets and brackets[0] == 0:
+            return _macro(text, inner_start, rest)
+        closing = next(index for index in range(1, len(rest) + 1) if not _brackets(rest[:index]))
+        rest = rest[closing:]
+    return _expression(text, inner_start, rest, "", ())
+
+
+def _filter_block(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
+    bar = Token("operator", "|", rest[0].start if rest else 0)
+    return _expression(text, inner_start, [bar, *rest], "", ())
+
+
+def _block(_text: str, _inner_start: int, rest: list[Token]) -> Expected | None:
+    return _words(*({"scoped", "required"} - {token.text for token in rest})) if rest else None
+
+
+def _template(text: str, inner_start: int, rest: list[Token], behind: tuple[str, ...]) -> Expected | None:
+    """The template's name, which any expression may give; `behind` are the words that may follow."""
+    if not rest or rest[-1].text in {"[", ","}:
+        return Expected("template", Span(0, 0))
+    if _is_operand_end(rest):
+        return Expected("operator", Span(0, 0), words=(*behind, "if", "else"))
+    return _expression(text, inner_start, rest, "", behind)
+
+
+def _context(rest: list[Token], *others: str) -> Expected | None:
+    """What may stand behind a template's name, once one of the words has been written."""
+    last = rest[-1].text
+    if last in {"with", "without"}:
+        return _words("context")
+    if last in {"context", "as"}:
+        return None
+    return _words(*others, "with context", "without context")
+
+
+def _include(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
+    if _depth_zero(rest, "with", "without", "ignore") is not None:
+        return _words("missing") if rest[-1].text == "ignore" else _context(rest)
+    return _template(text, inner_start, rest, ("ignore missing", "with context", "without context"))
+
+
+def _import(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
+    return (
+        _context(rest) if _depth_zero(rest, "as") is not None else _template(text, inner_start, rest, ("as",))
+    )
+
+
+def _from(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
+    at = _depth_zero(rest, "import")
+    if at is None:
+        return _template(text, inner_start, rest, ("import",))
+    if rest[-1].text in {"import", ","}:
+        first = rest[0]
+        name = first.text[1:-1] if first.kind == "string" else ""
+        return Expected("imported", Span(0, 0), template=name)
+    renamed = rest[-2].text == "as"
+    return _context(rest, *(() if renamed else ("as",)))
+
+
+def _extends(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
+    return _template(text, inner_start, rest, ())
+
+
+_BY_KEYWORD: Final[dict[str, Callable[[str, int, list[Token]], Expected | None]]] = {
+    "for": _for,
+    "if": _plain,
+    "elif": _plain,
+    "set": _set,
+    "with": _with,
+    "macro": _macro,
+    "call": _call_block,
+    "filter": _filter_block,
+    "block": _block,
+    "include": _include,
+    "extends": _extends,
+    "import": _import,
+    "from": _from,
+    "autoescape": _plain,
+    "print": _plain,
+}
