@@ -255,3 +255,18 @@ async def test_what_cannot_be_done_is_answered_with_a_sentence(
         await code.command(command, **{"uri": uri, **arguments})
 
     assert said in refused.value.message
+
+
+async def test_the_inputs_of_a_prompt_can_be_had_in_other_forms(editor: Editor) -> None:
+    uri = opened(editor)
+
+    found = await editor.command("contract", uri=uri, format="typeddict")
+
+    assert [(each.name, each.type, each.optional) for each in found.inputs] == [
+        ("text", "text, number or boolean", False)
+    ]
+    start = found.inputs[0].declared.range.start
+    assert (start.line, start.character) == (1, 13)
+    assert "text: str | int | float | bool" in found.text
+    with pytest.raises(JsonRpcException, match="there is no form `pydantics`; did you mean `pydantic`"):
+        await editor.command("contract", uri=uri, format="pydantics")

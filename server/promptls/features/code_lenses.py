@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from promptls.features.experiment_runs import ExperimentRuns, change_text
 from promptls.meaning.kind import Kind
@@ -20,7 +21,7 @@ class Action:
 
     title: str
     command: str
-    arguments: dict[str, str]
+    arguments: dict[str, Any]
 
 
 def actions(snapshot: Snapshot, path: str, experiments: Iterable[str]) -> tuple[Action, ...]:

@@ -1,4 +1,4 @@
-"""Texts for clients without panels: written as Markdown into the user's cache, and opened."""
+"""Texts that a client is to show: written into the user's cache, and opened."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from promptls.protocol.session import Session
 
 
-def show_text(session: Session, path: str, what: str, markdown: str) -> str:
-    """The path of a Markdown file that holds the text and is open in the client, where it opens files.
+def show_text(session: Session, path: str, what: str, text: str, ending: str = "md") -> str:
+    """The path of a file that holds the text and is open in the client, where it opens files.
 
     `path` is the prompt that the text is about, and `what` the kind of text; the same two give the
-    same file.
+    same file. The text is Markdown, unless `ending` says otherwise.
     """
     from platformdirs import user_cache_path
 
     digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     folder = user_cache_path("promptls") / "shown" / digest
     folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{Path(path).name}.{what}.md"
-    file.write_text(markdown, encoding="utf-8", errors="replace")
+    file = folder / f"{Path(path).name}.{what}.{ending}"
+    file.write_text(text, encoding="utf-8", errors="replace")
     if session.flags.shows_documents:
         # Not waited for: some clients open nothing before they have the command's result.
         session.start(_open(session, uri_of(str(file))), "the opening of a text")

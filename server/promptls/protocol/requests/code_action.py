@@ -47,7 +47,8 @@ def code_action(
     # An editor that looks by itself shows a light bulb for every answer: it belongs to the first line only.
     by_itself = params.context.trigger_kind == types.CodeActionTriggerKind.Automatic
     if _is_wanted(RUN, only) and not (by_itself and params.range.start.line > 0):
-        found += _commands(session, params.text_document.uri, path)
+        at = from_range(template.source, params.range, session.unit).start
+        found += _commands(session, params.text_document.uri, path, at)
     return found
 
 
@@ -87,8 +88,13 @@ def _workspace_edit(
     return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(document, changes)])
 
 
-def _commands(session: Session, uri: str, path: str) -> Iterator[types.CodeAction | types.Command]:
-    for action in actions(session.snapshot, path, experiment_names(session.snapshot, path)):
+def _commands(
+    session: Session, uri: str, path: str, offset: int
+) -> Iterator[types.CodeAction | types.Command]:
+    from promptls.features.contract.formats import contract_actions
+
+    runs = actions(session.snapshot, path, experiment_names(session.snapshot, path))
+    for action in (*runs, *contract_actions(session.snapshot, path, offset)):
         command = types.Command(action.title, action.command, arguments=[{"uri": uri, **action.arguments}])
         if session.flags.code_action_literals:
             yield types.CodeAction(action.title, RUN, command=command)

@@ -1,0 +1,104 @@
+"""The inputs of a template as a JSON Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from promptls.features.contract.fitting import fitted
+from promptls.meaning.shape import Shape
+from promptls.rendering.samples import samples_of
+from promptls.text.failure import Failure
+from promptls.workspace.contract import NeededInput, inputs_of
+from promptls.workspace.snapshot import Snapshot
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_TYPES: Final[dict[str, Any]] = {
+    "scalar": ["string", "number", "boolean"],
+    "text": "string",
+    "number": "number",
+    "boolean": "boolean",
+    "list": "array",
+    "mapping": "object",
+}
+
+
+def contract_schema(snapshot: Snapshot, path: str) -> dict[str, Any]:
+    """A JSON Schema for the data that the file at `path` is rendered with, includes and all.
+
+    It accepts the file's own samples and examples: where those do not fit what is inferred, less
+    is said. What is declared is taken over as it is. Functions are left out, because data has none.
+    """
+    inputs = [each for each in inputs_of(snapshot, path) if each.shape.kind != "callable"]
+    given = given_data(snapshot, path)
+    properties = {each.name: input_schema(each, given) for each in inputs}
+    template = snapshot.template(path)
+    described = template.declarations.data.get("description") if template else None
+    schema: dict[str, Any] = {"$schema": DIALECT, "title": Path(path).name}
+    if isinstance(described, str):
+        schema["description"] = described
+    schema |= {
+        "type": "object",
+        "properties": properties,
+        "required": [each.name for each in inputs if is_required(each, given)],
+    }
+    return schema
+
+
+def is_required(each: NeededInput, given: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a caller must give an input: it is read without a guard, and all given data has it."""
+    is_read = bool(each.places) or each.declared is not None
+    return is_read and not each.shape.optional and all(each.name in data for data in given)
+
+
+def input_schema(each: NeededInput, given: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The schema of one input: what is declared, and what is inferred where nothing is."""
+    shape = each.shape
+    for data in given:
+        if each.name in data:
+            shape = fitted(shape, data[each.name])
+    inferred = schema_of_shape(shape)
+    if not each.schema:
+        return inferred
+    if "type" in each.schema and _types(each.schema["type"]) != _types(inferred.get("type")):
+        return dict(each.schema)
+    if "type" not in each.schema and any(key in each.schema for key in ("enum", "const", "anyOf", "$ref")):
+        return dict(each.schema)
+    return {**inferred, **each.schema}
+
+
+def _types(value: Any) -> set[str]:
+    return set(map(str, value if isinstance(value, list) else [value])) - {"null"}
+
+
+def schema_of_shape(shape: Shape) -> dict[str, Any]:
+    """The schema of the values of a shape; of `any` and `unknown` one that accepts everything."""
+    kind = _TYPES.get(shape.kind)
+    if kind is None:
+        return {}
+    schema: dict[str, Any] = {"type": kind}
+    if shape.optional:
+        schema["type"] = [*(kind if isinstance(kind, list) else [kind]), "null"]
+    if shape.kind == "list" and shape.element is not None:
+        schema["items"] = schema_of_shape(shape.element)
+    if shape.kind == "mapping":
+        keys = [(name, below) for name, below in shape.keys if below.kind != "callable"]
+        if keys:
+            schema["properties"] = {name: schema_of_shape(below) for name, below in keys}
+            required = [name for name, below in keys if not below.optional]
+            if required:
+                schema["required"] = required
+        if shape.element is not None:
+            schema["additionalProperties"] = schema_of_shape(shape.element)
+    return schema
+
+
+def given_data(snapshot: Snapshot, path: str) -> tuple[Mapping[str, Any], ...]:
+    """The data that the file itself gives: its samples, its examples, and a row of its data set."""
+    template = snapshot.template(path)
+    try:
+        samples = samples_of(snapshot, path) if template is not None else ()
+    except Failure:
+        return tuple(example.data for example in template.declarations.examples) if template else ()
+    return tuple(sample.data for sample in samples if sample.name != "placeholders")
