@@ -38,6 +38,7 @@ input_keys: [text]
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -46,6 +47,7 @@ from promptls.rules.added_input import added_input
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
 from promptls.workspace.contract import function_names, functions_path
+from promptls.workspace.disk import read_text
 
 _CALLABLE_KINDS = ("macro", "import")
 _NO_FUNCTIONS = frozenset({"self", "token_limit"})
@@ -64,10 +66,17 @@ def check(context: FileContext) -> Iterator[Finding]:
     suggested = functions.union(*(names.bound_names(kind) for kind in _CALLABLE_KINDS)) | GLOBALS | INJECTED
     for name in sorted(names.input_names - known - {"loop", "caller", "super"}):
         for reading in names.readings_of(name):
-            if reading.how == "call" and reading.binding is None:
+            if reading.how == "call" and reading.binding is None and not _is_mentioned(context, name):
                 message = f"nothing provides the function `{name}`"
                 finding = misspelt(reading.span, message, name, suggested - _NO_FUNCTIONS)
                 yield replace(finding, fixes=(*finding.fixes, *added_input(context, name)))
+
+
+def _is_mentioned(context: FileContext, name: str) -> bool:
+    """Whether the `functions` file holds the name at all: it may make functions in ways that only running shows."""
+    file = functions_path(context.snapshot, context.path)
+    text = read_text(file) if file else None
+    return text is not None and re.search(rf"\b{re.escape(name)}\b", text) is not None
 
 
 RULE = Rule(
