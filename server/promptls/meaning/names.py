@@ -42,6 +42,11 @@ class FileNames:
         return self._whole[0]
 
     @property
+    def bound_at_end(self) -> Bound:
+        """What is bound at the end of the file, outside every block."""
+        return self._whole[1]
+
+    @property
     def read_names(self) -> frozenset[str]:
         """Every name that is read, whoever binds it."""
         return _read_names(self._root)

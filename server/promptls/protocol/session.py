@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,9 +16,13 @@ from promptls.protocol.client_flags import client_flags
 from promptls.protocol.configuration import report_problems
 from promptls.protocol.convert import is_file, path_of, unit_of, uri_of
 from promptls.protocol.diagnostics import Diagnostics
+from promptls.protocol.rendered_findings import RenderedFindings
 from promptls.protocol.renderings import Renderings
 from promptls.protocol.runs import Runs
+from promptls.protocol.scan import Scan
+from promptls.protocol.semantic_tokens import SemanticTokens
 from promptls.protocol.settling import Settling
+from promptls.protocol.workspace_reports import WorkspaceReports
 from promptls.workspace.disk import has_prompt_name
 from promptls.workspace.project_settings import PYPROJECT_FILE, SETTINGS_FILE
 from promptls.workspace.snapshot import Snapshot
@@ -39,7 +44,11 @@ class Session:
         self.diagnostics: Final = Diagnostics(self)
         self.runs: Final = Runs(self)
         self.renderings: Final = Renderings(self)
+        self.rendered_findings: Final = RenderedFindings(self)
+        self.semantic_tokens: Final = SemanticTokens(self)
         self.settling: Final = Settling(self)
+        self.scan: Final = Scan(self)
+        self.reports: Final = WorkspaceReports(self)
         self.flags: Final = client_flags(params.capabilities)
         self.unit: Final = unit_of(server.workspace.position_encoding)
         """What the columns of positions count."""
@@ -89,20 +98,28 @@ class Session:
     def file_changed(self, path: str) -> None:
         """The text of an open file is another one."""
         self.diagnostics.file_changed(path)
+        self.reports.file_changed(path)
         self.settling.changed(path)
 
     def file_closed(self, path: str) -> None:
         """The client has closed a file."""
+        self.reports.file_changed(path)
         self.diagnostics.file_closed(path)
         self.runs.file_closed(path)
         self.renderings.file_closed(path)
+        self.rendered_findings.file_closed(path)
+        self.semantic_tokens.file_closed(path)
         self.forget_uri(path)
 
     def files_changed(self, paths: list[str]) -> None:
-        """Files on disk may be others than they were."""
+        """Files or folders on disk may be others than they were."""
         for path in paths:
             if has_prompt_name(path):
+                self.scan.touched(path)
                 self.workspace.file_changed(path)
+        self.workspace.disk_changed()
+        if any(is_folder_of_prompts(self.snapshot, path) for path in paths):
+            self.scan.start()
         if any(path.endswith((SETTINGS_FILE, PYPROJECT_FILE)) for path in paths):
             self.workspace.settings_changed()
             self.settings_changed()
@@ -115,7 +132,8 @@ class Session:
         report_problems(self, list(self.snapshot.open_files))
 
     def everything_changed(self) -> None:
-        """Anything that is known of the open files may be out of date."""
+        """Anything that is known of the files may be out of date."""
+        self.reports.everything_changed()
         self.settling.everything_changed()
 
     def log(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
@@ -133,6 +151,11 @@ class Session:
         """Let the client ask for its code lenses again, where it can be told to."""
         if self.flags.refreshes_code_lenses:
             self.server.workspace_code_lens_refresh(None)
+
+    def refresh_semantic_tokens(self) -> None:
+        """Let the client ask for its semantic tokens again, where it can be told to."""
+        if self.flags.refreshes_semantic_tokens:
+            self.server.workspace_semantic_tokens_refresh(None)
 
     # -- work -----------------------------------------------------------------------
 
@@ -163,6 +186,12 @@ def _folders(params: types.InitializeParams) -> list[Path]:
     if not uris and params.root_uri:
         uris = [params.root_uri]
     return [Path(path) for path in map(path_of, uris) if is_file(path)]
+
+
+def is_folder_of_prompts(snapshot: Snapshot, path: str) -> bool:
+    """Whether there is a folder at `path`, or prompt files were known below it."""
+    inside = path.rstrip("/\\") + os.sep
+    return Path(path).is_dir() or any(known.startswith(inside) for known in snapshot.graph.paths)
 
 
 def _trusted(options: Any) -> bool | None:

@@ -48,9 +48,10 @@ class Settling:
         around = [
             path
             for path in snapshot.open_files
-            if everything or any(path != other and _touch(snapshot, path, other) for other in changed)
+            if everything or any(path != other and touch(snapshot, path, other) for other in changed)
         ]
         session.diagnostics.look_again(around)
+        session.semantic_tokens.look_again(around)
         affected = [
             path
             for path in snapshot.open_files
@@ -60,6 +61,6 @@ class Settling:
         session.renderings.look_again(affected)
 
 
-def _touch(snapshot: Snapshot, first: str, second: str) -> bool:
+def touch(snapshot: Snapshot, first: str, second: str) -> bool:
     """Whether one of two files reaches the other by includes."""
     return second in snapshot.included(first) or first in snapshot.included(second)

@@ -1,0 +1,1 @@
+"""Semantic tokens: Jinja and YAML together, by what each word means."""

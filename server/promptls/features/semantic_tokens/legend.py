@@ -1,0 +1,52 @@
+"""The types and modifiers of semantic tokens, in the order in which they are sent as numbers."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+STANDARD_TYPES: Final = (
+    "namespace",
+    "variable",
+    "parameter",
+    "property",
+    "function",
+    "method",
+    "keyword",
+    "comment",
+    "string",
+    "number",
+    "operator",
+)
+"""Types that every editor knows."""
+
+OWN_TYPES: Final = {
+    "input": "A variable that the caller gives.",
+    "filter": "A filter of Jinja.",
+    "test": "A test of Jinja.",
+    "block": "The name of a block of a template.",
+    "partName": "The name of a part or of a section.",
+    "role": "The role of a part.",
+    "promptText": "Text that the model reads.",
+    "constant": "A constant such as true or none.",
+    "delimiter": "The beginning or end of a Jinja tag.",
+}
+"""Types that only prompts have, with their descriptions; the extension declares them to VS Code."""
+
+TYPES: Final = (*STANDARD_TYPES, *OWN_TYPES)
+MODIFIERS: Final = ("declaration", "modification", "defaultLibrary")
+
+DECLARATION: Final = 1
+MODIFICATION: Final = 2
+DEFAULT_LIBRARY: Final = 4
+
+NUMBER: Final = {name: number for number, name in enumerate(TYPES)}
+"""The number of each type."""
+
+
+class SemanticToken(NamedTuple):
+    """A stretch from `start` to `end`, with the name of its type and the sum of its modifiers."""
+
+    start: int
+    end: int
+    type: str
+    modifiers: int = 0
