@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
@@ -15,6 +16,7 @@ from lsprotocol import types
 from promptls.features.run_findings import run_findings
 from promptls.meaning.kind import Kind
 from promptls.protocol.convert import SEVERITIES, range_json, uri_of
+from promptls.protocol.settling import touch
 from promptls.rules.page_files import page_file
 from promptls.rules.rule import Finding
 from promptls.workspace.snapshot import Snapshot
@@ -26,6 +28,8 @@ log = logging.getLogger(__name__)
 
 SOURCE: Final = "promptls"
 _MOST_DELAYS: Final = 200
+_RELATED_SECONDS: Final = 0.003
+"""How long an answer may wait for diagnostics of other files."""
 
 Json = dict[str, Any]
 
@@ -78,6 +82,21 @@ class Diagnostics:
             return {"kind": "unchanged", "resultId": result}
         return {"kind": "full", "resultId": result, "items": found}
 
+    def related(self, path: str) -> dict[str, Json]:
+        """Reports of open files around the one at `path` whose diagnostics are others than were answered.
+
+        As many as can be made at once; the others follow when the typing pauses.
+        """
+        snapshot = self._session.snapshot
+        begun = time.perf_counter()
+        found: dict[str, Json] = {}
+        for other in snapshot.open_files:
+            if time.perf_counter() - begun > _RELATED_SECONDS:
+                break
+            if other != path and touch(snapshot, path, other) and self._differs(other):
+                found[self._session.uri_of(other)] = self.report(other, None)
+        return found
+
     # -- push ---------------------------------------------------------------------------
 
     def _schedule(self, path: str) -> None:
@@ -125,7 +144,11 @@ class Diagnostics:
         from promptls.rules.check import check
 
         snapshot = self._session.snapshot
-        return (*check(snapshot, path), *run_findings(snapshot, path, self._session.runs.newest(path)))
+        return (
+            *check(snapshot, path),
+            *self._session.rendered_findings.newest(path),
+            *run_findings(snapshot, path, self._session.runs.newest(path)),
+        )
 
     def now(self, path: str) -> list[Json]:
         """The file's diagnostics; none where looking for them fails, which is logged."""

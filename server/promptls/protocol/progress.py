@@ -28,8 +28,8 @@ class Progress:
         self._token: Final = token
         self.is_cancelled = False
 
-    def report(self, message: str, percentage: int) -> None:
-        """Show how far the work is: `percentage` of 100, and in words."""
+    def report(self, message: str, percentage: int | None = None) -> None:
+        """Show how far the work is: `percentage` of 100 where that is known, and in words."""
         if self._token is not None:
             report = types.WorkDoneProgressReport(message=message, percentage=percentage)
             self._progress.report(self._token, report)
@@ -50,13 +50,19 @@ class Progress:
 
 @asynccontextmanager
 async def progress(
-    session: Session, token: types.ProgressToken | None, title: str
+    session: Session, token: types.ProgressToken | None, title: str, *, cancellable: bool = True
 ) -> AsyncIterator[Progress]:
-    """Progress under the client's token, or under one made for it; its end is told in every case."""
+    """Progress under the client's token, or under one made for it; its end is told in every case.
+
+    What can be cancelled is taken to know how far it is.
+    """
     token = token if token is not None else await _created(session)
     reporter = session.server.work_done_progress
     if token is not None:
-        reporter.begin(token, types.WorkDoneProgressBegin(title, cancellable=True, percentage=0))
+        percentage = 0 if cancellable else None
+        reporter.begin(
+            token, types.WorkDoneProgressBegin(title, cancellable=cancellable, percentage=percentage)
+        )
     try:
         yield Progress(session, token)
     finally:

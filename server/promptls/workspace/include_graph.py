@@ -39,6 +39,11 @@ class IncludeGraph:
         self._targets = dict(targets or {})
         self._includers: dict[str, frozenset[str]] | None = None
 
+    @property
+    def paths(self) -> Iterable[str]:
+        """The files whose names are known: every prompt file of the workspace, once it is scanned."""
+        return self._names.keys()
+
     def names(self, path: str) -> tuple[str, ...]:
         """The template names in the file at `path`."""
         return self._names.get(path, ())
@@ -65,6 +70,22 @@ class IncludeGraph:
                     found.setdefault(target, set()).add(includer)
             self._includers = {target: frozenset(files) for target, files in found.items()}
         return self._includers.get(path, frozenset())
+
+    def around(self, path: str, exists: Callable[[str], bool]) -> frozenset[str]:
+        """The files that reach the file at `path`, and those that it reaches; without itself."""
+        found: set[str] = set()
+        for step in (self.includers, self._named):
+            waiting = [path]
+            seen = {path}
+            while waiting:
+                beside = step(waiting.pop(), exists) - seen
+                seen |= beside
+                waiting += beside
+            found |= seen
+        return frozenset(found - {path})
+
+    def _named(self, path: str, exists: Callable[[str], bool]) -> frozenset[str]:
+        return self._resolved(path, self.names(path), exists)
 
     def entries(self, path: str, exists: Callable[[str], bool]) -> frozenset[str]:
         """The files from which `path` is reached and that no other file names; without itself."""

@@ -72,6 +72,10 @@ class Workspace:
         graph = self.snapshot.graph
         self._swap(graph=graph.without(path) if text is None else graph.with_names(path, names_in(text)))
 
+    def disk_changed(self) -> None:
+        """Look again at whatever was looked up on disk, where it is asked for next."""
+        self._swap()
+
     def scan(self) -> int:
         """Read which templates name which, for every prompt file below the roots; how many there are."""
         names: dict[str, tuple[str, ...]] = {}
@@ -91,7 +95,8 @@ class Workspace:
     def set_roots(self, roots: Iterable[Path]) -> None:
         """Replace the folders of the workspace; `scan` reads them."""
         folders = tuple(str(root.absolute()) for root in roots)
-        self._swap(roots=folders, graph=IncludeGraph({}, folders))
+        opened = {path: self.snapshot.graph.names(path) for path in self.snapshot.open_files}
+        self._swap(roots=folders, graph=IncludeGraph(opened, folders))
 
     def set_editor_settings(self, settings: Mapping[str, object] | None) -> None:
         """Lay the editor's settings over the projects'."""

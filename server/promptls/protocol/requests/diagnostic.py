@@ -11,5 +11,13 @@ if TYPE_CHECKING:
 
 
 def diagnostic(session: Session, params: dict[str, Any]) -> dict[str, Any]:
-    """The document's diagnostics, or that they are those of the previous answer."""
-    return session.diagnostics.report(path_of(params["textDocument"]["uri"]), params.get("previousResultId"))
+    """The document's diagnostics, or that they are those of the previous answer.
+
+    With them come those of other open documents that the last change gave others, for a client
+    that takes them.
+    """
+    path = path_of(params["textDocument"]["uri"])
+    report = session.diagnostics.report(path, params.get("previousResultId"))
+    if session.flags.related_documents and (related := session.diagnostics.related(path)):
+        report["relatedDocuments"] = related
+    return report
