@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from promptls.meaning.scopes import Binding, NameEvent, Resolver, chunk_events
+from promptls.meaning.scopes import Binding, Held, NameEvent, Resolver, chunk_events
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Piece
 
@@ -19,12 +19,12 @@ class Zone(NamedTuple):
     """A stretch without loose block tags.
 
     `reads` are the names read in it that nothing in it certainly binds before. `binds` are the
-    names that it binds for what follows, each with its last binding and whether every way
-    through the zone binds it. Spans count from the start of the piece.
+    names that it binds for what follows, each with its last binding. Offsets count from the
+    start of the piece.
     """
 
     reads: frozenset[str]
-    binds: tuple[tuple[Binding, bool], ...]
+    binds: tuple[Held, ...]
 
 
 Outline = tuple[Zone | NameEvent, ...]
@@ -45,9 +45,8 @@ def pass_outline(resolver: Resolver, piece: Piece, start: int) -> None:
         if isinstance(step, NameEvent):
             resolver.pass_event(step, start)
         else:
-            for binding, certain in step.binds:
-                placed = binding._replace(span=binding.span.shifted(start)) if start else binding
-                resolver.bind(binding.name, placed, certain=certain)
+            for binding, certain, offset in step.binds:
+                resolver.bind((binding, certain, offset + start))
 
 
 def free_names(resolver: Resolver, steps: Outline) -> set[str]:
@@ -58,8 +57,8 @@ def free_names(resolver: Resolver, steps: Outline) -> set[str]:
             resolver.pass_event(step)
             continue
         free.update([name for name in step.reads if not resolver.is_bound(name)])
-        for binding, certain in step.binds:
-            resolver.bind(binding.name, binding, certain=certain)
+        for held in step.binds:
+            resolver.bind(held)
     return free
 
 
@@ -68,7 +67,7 @@ def _chunk_steps(chunk: Chunk) -> Iterator[Zone | NameEvent]:
         if event.action == "read":
             yield Zone(frozenset((event.name,)), ())
         elif event.action == "bind":
-            yield Zone(frozenset(), ((Binding(event.name, event.span, event.detail), True),))
+            yield Zone(frozenset(), ((Binding(event.name, event.span, event.detail), True, 0),))
         else:
             yield event
 
@@ -86,10 +85,8 @@ def _shifted(step: Zone | NameEvent, by: int) -> Zone | NameEvent:
         return step._replace(span=step.span.shifted(by), bound=bound)
     if not step.binds:
         return step
-    return Zone(
-        step.reads,
-        tuple((each._replace(span=each.span.shifted(by)), certain) for each, certain in step.binds),
-    )
+    binds = tuple([(binding, certain, offset + by) for binding, certain, offset in step.binds])
+    return Zone(step.reads, binds)
 
 
 def _reduced(steps: list[Zone | NameEvent]) -> Outline:

@@ -147,8 +147,16 @@ def _reads(expression: Expression, how: str = "") -> Iterator[NameEvent]:
             yield from _reads(child)
 
 
-Bound = dict[str, tuple[Binding, bool]]
-"""What a scope binds by now: each name's newest binding, and whether every way to this place binds it."""
+Held = tuple[Binding, bool, int]
+"""A binding, whether every way to this place makes it, and the offset that its span counts from."""
+Bound = dict[str, Held]
+"""What a scope binds by now: each name's newest binding."""
+
+
+def placed(held: Held) -> Binding:
+    """The binding, with its span counted from the start of the file."""
+    binding, _, start = held
+    return binding._replace(span=binding.span.shifted(start)) if start else binding
 
 
 class _Scope:
@@ -178,8 +186,8 @@ def _joined(first: Bound, second: Bound) -> Bound:
         return second
     either: Bound = {}
     for name in first.keys() | second.keys():
-        binding, certain = second.get(name) or first[name]
-        either[name] = (binding, certain and name in first and name in second and first[name][1])
+        binding, certain, start = second.get(name) or first[name]
+        either[name] = (binding, certain and name in first and name in second and first[name][1], start)
     return either
 
 
@@ -212,11 +220,11 @@ class Resolver:
         for scope in reversed(self.scopes):
             known = scope.bound.get(name)
             if known is not None:
-                found = found or known[0]
+                found = found or placed(known)
                 if known[1]:
                     return found, True
         if found is None and name in self._late and "macro" in self.blocks:
-            found = self._late[name][0]
+            found = placed(self._late[name])
         return found, False
 
     def is_bound(self, name: str) -> bool:
@@ -230,7 +238,7 @@ class Resolver:
     def pass_event(self, event: NameEvent, start: int = 0) -> None:
         """Take note of what an event that is no reading changes."""
         if event.action == "bind":
-            self.bind(event.name, Binding(event.name, event.span.shifted(start), event.detail))
+            self.bind((Binding(event.name, event.span, event.detail), True, start))
         elif event.action == "open":
             self._open(event, start)
         elif event.action == "middle":
@@ -238,10 +246,14 @@ class Resolver:
         else:
             self._close(event)
 
-    def bind(self, name: str, binding: Binding, *, certain: bool = True) -> None:
+    def bind(self, held: Held) -> None:
         """Take note that a name is bound here, or may be."""
         bound = self.scopes[-1].bound
-        bound[name] = (binding, certain or (name in bound and bound[name][1]))
+        name = held[0].name
+        known = bound.get(name)
+        if known is not None and known[1] and not held[1]:
+            held = (held[0], True, held[2])
+        bound[name] = held
 
     def _open(self, event: NameEvent, start: int) -> None:
         self.blocks.append(event.name)
@@ -251,7 +263,7 @@ class Resolver:
             return
         scope = _Scope(event.name)
         for name, span, kind in event.bound:
-            scope.bound[name] = (Binding(name, span.shifted(start), kind), True)
+            scope.bound[name] = (Binding(name, span, kind), True, start)
         self.scopes.append(scope)
 
     def _middle(self, event: NameEvent) -> None:

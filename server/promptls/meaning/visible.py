@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from promptls.meaning.scopes import Binding, chunk_events
+from promptls.meaning.scopes import Binding, chunk_events, placed
 from promptls.meaning.template import Template
 from promptls.syntax.jinja.blocks import loose_tags
 from promptls.syntax.jinja.nodes import Collection, Expression, Name, Statement
@@ -41,9 +41,9 @@ def visible_at(template: Template, offset: int) -> Visible:
     bindings: dict[str, Binding] = {}
     depths: dict[str, int] = {}
     for depth, scope in enumerate(reversed(resolver.scopes)):
-        for name, (binding, _certain) in scope.bound.items():
+        for name, held in scope.bound.items():
             if name not in bindings:
-                bindings[name], depths[name] = binding, depth
+                bindings[name], depths[name] = placed(held), depth
     return Visible(bindings, depths, tuple(resolver.blocks), _due(template, located.start + inside))
 
 

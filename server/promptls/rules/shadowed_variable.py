@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.meaning.names import chunk_bindings
-from promptls.meaning.scopes import Binding, NameEvent, Resolver, chunk_events
+from promptls.meaning.scopes import Binding, NameEvent, Resolver, chunk_events, placed
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule, Severity
 from promptls.syntax.group import united
 from promptls.text.span import Span
@@ -77,7 +77,7 @@ def _outer(resolver: Resolver, name: str) -> Binding | None:
     for scope in reversed(resolver.scopes):
         known = scope.bound.get(name)
         if known is not None:
-            return known[0] if known[0].kind != "implied" else None
+            return placed(known) if known[0].kind != "implied" else None
     return None
 
 
