@@ -7,6 +7,10 @@ the file itself, nor its `functions` file, nor Prompt Poet provides. A name that
 those is left to `undefined-variable`, a call to `unknown-function`. A file that declares
 nothing has no such findings: there every free variable is an input.
 
+An included file is judged by the templates that include it: it sees their inputs, and what they
+bind at the include. A template that declares its inputs is told at the include what the file reads
+besides.
+
 ## Why is this bad?
 
 Jinja prints nothing for a variable that it is not given. A caller who reads `input_keys` does not
@@ -42,6 +46,8 @@ from collections.abc import Iterator
 
 from promptls.rules.added_input import added_input
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
+from promptls.rules.undeclared_in_includes import undeclared_in_includes
+from promptls.rules.undeclared_in_section import entries_words, include_places, unprovided_readings
 from promptls.rules.undeclared_readings import undeclared_readings
 
 
@@ -52,6 +58,15 @@ def check(context: FileContext) -> Iterator[Finding]:
             name = reading.name
             fixes = added_input(context, name)
             yield Finding(reading.span, f"`{name}` is not in `input_keys`", fixes)
+    yield from undeclared_in_includes(context)
+    for found in unprovided_readings(context):
+        if found.meant is None:
+            others = "; others provide it" if found.is_provided_elsewhere else ""
+            message = (
+                f"`{found.reading.name}` is not in `input_keys` of {entries_words(found)}, "
+                f"which this file is included from{others}"
+            )
+            yield Finding(found.reading.span, message, related=include_places(found))
 
 
 RULE = Rule(

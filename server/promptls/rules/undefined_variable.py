@@ -48,6 +48,7 @@ from pathlib import PurePath
 from promptls.meaning.scopes import GLOBALS, Binding
 from promptls.rules.added_input import added_input
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
+from promptls.rules.undeclared_in_section import entries_words, include_places, unprovided_readings
 from promptls.rules.undeclared_readings import binding_of, undeclared_readings
 from promptls.text.span import Span
 
@@ -69,6 +70,14 @@ def check(context: FileContext) -> Iterator[Finding]:
             fix = Fix(f"Change to `{meant}`", (Edit(reading.span, meant),), preferred=True)
             message = f"nothing is named `{name}`; did you mean `{meant}`?"
             yield Finding(reading.span, message, (fix, *added_input(context, name)))
+    for found in unprovided_readings(context):
+        if found.meant is not None:
+            fix = Fix(f"Change to `{found.meant}`", (Edit(found.reading.span, found.meant),), preferred=True)
+            message = (
+                f"nothing is named `{found.reading.name}` in {entries_words(found)}, "
+                f"which this file is included from; did you mean `{found.meant}`?"
+            )
+            yield Finding(found.reading.span, message, (fix,), include_places(found))
 
 
 def _out_of_scope(context: FileContext, binding: Binding, read: Span) -> str:

@@ -21,10 +21,14 @@ _NOT_PASSED_ON = frozenset({"loop"})
 
 
 class Need(NamedTuple):
-    """A file that reads a variable: the file itself, or one that `reference` in it leads to."""
+    """A file that reads a variable: the file itself, or one that `reference` in it leads to.
+
+    `is_free` says that no file on the way binds the name, not even in a branch.
+    """
 
     path: str
     reference: TemplateReference | None
+    is_free: bool = True
 
 
 class Needs(NamedTuple):
@@ -119,7 +123,8 @@ class _Search:
                 binding, is_certain = resolver.meaning(name)
                 if binding is None or not is_certain:
                     own = found.setdefault(name, {})
-                    own.update((Need(need.path, reference), None) for need in needs)
+                    for need in needs:
+                        own[Need(need.path, reference, need.is_free and binding is None)] = None
         return is_whole
 
 

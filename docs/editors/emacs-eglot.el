@@ -1,0 +1,38 @@
+;; promptls in Emacs 29 or later with its own Eglot, or in an older Emacs with Eglot from GNU ELPA:
+;; put this into ~/.emacs.d/init.el.  -*- lexical-binding: t -*-
+
+(define-derived-mode promptls-mode text-mode "Prompt"
+  "Mode for prompt templates: YAML with Jinja."
+  (setq-local comment-start "{# "
+              comment-end " #}"
+              indent-tabs-mode nil))
+(add-to-list 'auto-mode-alist '("\\.ya?ml\\.j2\\'" . promptls-mode))
+
+(with-eval-after-load 'eglot
+  (add-to-list 'eglot-server-programs '(promptls-mode . ("promptls"))))
+(add-hook 'promptls-mode-hook #'eglot-ensure)
+
+;; The run commands are also code actions of the first line (M-x eglot-code-actions).
+(defun promptls--execute (command &rest arguments)
+  "Have the server execute COMMAND for this prompt, with ARGUMENTS; show what comes of it."
+  (jsonrpc-async-request
+   (or (eglot-current-server) (user-error "The server does not run here"))
+   :workspace/executeCommand
+   (list :command command
+         :arguments (vector (append (list :uri (browse-url-file-url buffer-file-name)) arguments)))
+   :success-fn (lambda (result)
+                 (let ((document (plist-get result :document)))
+                   (if document (find-file-other-window document)
+                     (message "%s" (plist-get result :message)))))
+   :error-fn (lambda (failure) (message "%s" (plist-get failure :message)))
+   :timeout 3600))
+
+(defun promptls-preview ()
+  "Show what the prompt renders to."
+  (interactive)
+  (promptls--execute "promptls.preview"))
+
+(defun promptls-run (experiment)
+  "Run EXPERIMENT of the prompt."
+  (interactive "sExperiment: ")
+  (promptls--execute "promptls.runExperiment" :experiment experiment))

@@ -1,0 +1,40 @@
+;; promptls in Emacs with lsp-mode: put this into ~/.emacs.d/init.el.  -*- lexical-binding: t -*-
+
+(define-derived-mode promptls-mode text-mode "Prompt"
+  "Mode for prompt templates: YAML with Jinja."
+  (setq-local comment-start "{# "
+              comment-end " #}"
+              indent-tabs-mode nil))
+(add-to-list 'auto-mode-alist '("\\.ya?ml\\.j2\\'" . promptls-mode))
+
+(with-eval-after-load 'lsp-mode
+  (add-to-list 'lsp-language-id-configuration '(promptls-mode . "promptls"))
+  (lsp-register-client
+   (make-lsp-client :new-connection (lsp-stdio-connection '("promptls"))
+                    :activation-fn (lsp-activate-on "promptls")
+                    :server-id 'promptls)))
+(autoload 'lsp-deferred "lsp-mode" nil t)
+(add-hook 'promptls-mode-hook #'lsp-deferred)
+
+;; The run commands are also code actions of the first line (M-x lsp-execute-code-action).
+(defun promptls--execute (command &rest arguments)
+  "Have the server execute COMMAND for this prompt, with ARGUMENTS; show what comes of it."
+  (lsp-request-async
+   "workspace/executeCommand"
+   (list :command command :arguments (vector (append (list :uri (lsp--buffer-uri)) arguments)))
+   (lambda (result)
+     (let ((document (lsp-get result :document)))
+       (if document (find-file-other-window document)
+         (message "%s" (lsp-get result :message)))))
+   :error-handler (lambda (failure) (message "%s" (lsp-get failure :message)))
+   :mode 'detached))
+
+(defun promptls-preview ()
+  "Show what the prompt renders to."
+  (interactive)
+  (promptls--execute "promptls.preview"))
+
+(defun promptls-run (experiment)
+  "Run EXPERIMENT of the prompt."
+  (interactive "sExperiment: ")
+  (promptls--execute "promptls.runExperiment" :experiment experiment))
