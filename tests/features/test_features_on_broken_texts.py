@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rendered import rendered
 
 from promptls.features.code_lenses import code_lenses
 from promptls.features.document_links import document_links
@@ -18,6 +17,7 @@ from promptls.features.preview import part_lines
 from promptls.rendering.file_rendering import FileRendering
 from promptls.text.span import Span
 from support.fixture import MAIN, opened
+from support.rendered import rendered
 
 PATH = str(Path("/project") / MAIN)
 PARTS = """\

@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rendered import rendered
 
 from promptls.features.experiment_runs import ExperimentRuns
 from promptls.features.hover import hover
 from support.fixture import MAIN, opened
+from support.rendered import rendered
 
 ROOT = Path("/project")
 

@@ -2,11 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rendered import rendered
-
 from promptls.features.inlay_hints import inlay_hints
 from promptls.text.span import Span
 from support.fixture import MAIN, opened
+from support.rendered import rendered
 
 PATH = str(Path("/project") / MAIN)
 

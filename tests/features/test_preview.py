@@ -2,10 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rendered import rendered
-
 from promptls.features.preview import part_lines, preview_markdown
 from support.fixture import MAIN, opened
+from support.rendered import rendered
 
 PATH = str(Path("/project") / MAIN)
 

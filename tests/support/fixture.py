@@ -5,8 +5,9 @@ A line that holds nothing but spaces, carets and words marks the text above the 
     {{ txt }}
        ^^^ undeclared-input: `txt` is not in `input_keys`
 
-`<CURSOR>` marks a place. `-- name --` on a line of its own begins another file. Marks and
-headers are taken out before anything reads the text.
+`<CURSOR>` marks a place, and `… 1,200 tokens of fixed text …` stands for so many. `-- name --`
+on a line of its own begins another file. Marks and headers are taken out before anything reads
+the text.
 """
 
 from __future__ import annotations
@@ -15,13 +16,18 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from promptls.rendering.request import RENDERED_KINDS
 from promptls.rules.check import check
+from promptls.rules.check_rendering import RENDERING_RULES, check_rendering
+from promptls.rules.rule import Finding
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
+from support.rendered import rendered
 
 MAIN = "main.yml.j2"
 _HEADER = re.compile(r"^-- (\S+) --$")
+_FIXED = re.compile(r"^(\s*)… ([\d,]+) tokens of fixed text …$")
 _MARK = re.compile(r"^\s*(\^+) ([\w-]+)(?:: (.*))?$")
 
 
@@ -68,9 +74,14 @@ def _marked(lines: list[str]) -> Marked:
         if "<CURSOR>" in line:
             assert marked.cursor is None, "two cursors"
             marked.cursor = sum(len(above) for above in kept) + line.index("<CURSOR>")
-        kept.append(line.replace("<CURSOR>", ""))
+        kept.append(_FIXED.sub(_fixed_text, line.replace("<CURSOR>", "")))
     marked.text = "".join(kept)
     return marked
+
+
+def _fixed_text(match: re.Match[str]) -> str:
+    """Words of one token each in the default encoding."""
+    return match[1] + " ".join(["word"] * int(match[2].replace(",", "")))
 
 
 def opened(fixture: str, root: Path = Path("/project")) -> tuple[Snapshot, dict[str, Marked]]:
@@ -82,17 +93,21 @@ def opened(fixture: str, root: Path = Path("/project")) -> tuple[Snapshot, dict[
     return workspace.snapshot, files
 
 
-def check_findings(fixture: str, rule: str | None = None, root: Path = Path("/project")) -> None:
+def check_findings(
+    fixture: str, rule: str | None = None, root: Path = Path("/project"), *, with_rendering: bool = False
+) -> None:
     """Assert that the findings of every file are the marked ones, one to one; of one rule if given.
 
-    Hints count only where a mark, or the argument, names their rule.
+    Hints count only where a mark, or the argument, names their rule. Files are rendered where that
+    is asked for, or where a mark or the argument names a rule that looks at renderings.
     """
     snapshot, files = opened(fixture, root)
     named = {rule, *(mark.label for marked in files.values() for mark in marked.marks)}
+    with_rendering = with_rendering or any(rule.name in named for rule in RENDERING_RULES)
     for name, marked in files.items():
         found = [
             Mark(finding.span, finding.rule, finding.message)
-            for finding in check(snapshot, str(root / name))
+            for finding in found_in(snapshot, str(root / name), with_rendering=with_rendering)
             if rule in {None, finding.rule} and (finding.severity != "hint" or finding.rule in named)
         ]
         expected = sorted(marked.marks, key=lambda mark: (mark.span, mark.label))
@@ -105,17 +120,26 @@ def check_findings(fixture: str, rule: str | None = None, root: Path = Path("/pr
         ]
 
 
+def found_in(snapshot: Snapshot, path: str, *, with_rendering: bool) -> list[Finding]:
+    """The findings of a file, with those of its rendering where that is asked for."""
+    found = list(check(snapshot, path))
+    if with_rendering and snapshot.kind(path) in RENDERED_KINDS:
+        found += check_rendering(snapshot, path, rendered(snapshot, path))
+    return sorted(found, key=lambda finding: (finding.span, finding.rule))
+
+
 def _shown(text: str, mark: Mark, *, with_message: bool) -> str:
     line = text.count("\n", 0, mark.span.start) + 1
     message = f": {mark.message}" if with_message and mark.message else ""
     return f"line {line} {text[mark.span.start : mark.span.end]!r} {mark.label}{message}"
 
 
-def check_fix(before: str, after: str, title: str | None = None) -> None:
+def check_fix(before: str, after: str, title: str | None = None, *, with_rendering: bool = False) -> None:
     """Assert that the first (or the named) fix of the first finding turns one text into the other."""
     snapshot, files = opened(before)
     path = f"/project/{MAIN}"
-    fixes = [fix for finding in check(snapshot, path) for fix in finding.fixes if title in {None, fix.title}]
+    found = found_in(snapshot, path, with_rendering=with_rendering)
+    fixes = [fix for finding in found for fix in finding.fixes if title in {None, fix.title}]
     assert fixes, "no fix is offered"
     text = files[MAIN].text
     for edit in sorted(fixes[0].edits, key=lambda edit: edit.span, reverse=True):

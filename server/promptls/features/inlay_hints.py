@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from promptls.features.included_names import included_part_names
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import PlacedPart, Template
 from promptls.rendering.file_rendering import FileRendering, counted, rendered_parts, template_text
 from promptls.rendering.outcome import RenderedPart
 from promptls.text.span import Span
+from promptls.workspace.included_parts import included_part_names
 from promptls.workspace.snapshot import Snapshot
 
 

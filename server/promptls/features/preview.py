@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from promptls.features.included_names import included_part_names
 from promptls.rendering.file_rendering import FileRendering, counted, rendered_parts
 from promptls.rendering.outcome import Rendering
+from promptls.workspace.included_parts import included_part_names
 from promptls.workspace.snapshot import Snapshot
 
 

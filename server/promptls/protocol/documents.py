@@ -37,6 +37,7 @@ def did_change(session: Session, params: dict[str, Any]) -> None:
         place = change.get("range")
         span = Span(0, len(source)) if place is None else span_of_json(source, place, session.unit)
         source = source.edited(span, change["text"])
+        session.rendered_findings.edited(path, span, len(change["text"]))
     session.workspace.put(path, source, document.get("version") or opened.version)
     session.file_changed(path)
 

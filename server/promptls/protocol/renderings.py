@@ -8,13 +8,13 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from promptls.meaning.kind import Kind
-from promptls.rendering.file_rendering import FileRendering, template_texts
+from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.limits import Limits
+from promptls.rendering.make import limits_for, render_file, weigh_rows
 from promptls.rendering.outcome import RenderFailure, Rendering
-from promptls.rendering.request import job_for
+from promptls.rendering.request import RENDERED_KINDS
 from promptls.rendering.samples import Sample, row_sample, sample_named, samples_of
-from promptls.rendering.worker import CountingError, RenderWorker
+from promptls.rendering.worker import RenderWorker
 from promptls.text.failure import Failure
 from promptls.workspace.snapshot import Snapshot
 
@@ -26,7 +26,6 @@ log = logging.getLogger(__name__)
 
 CHANGED: Final = "promptls/changed"
 """Tells a client with panels that the renderings of a file may differ."""
-_RENDERED_KINDS: Final = frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT})
 _FIRST_SECONDS: Final = 1.0
 """How long a request waits for the very first rendering of a file."""
 
@@ -39,6 +38,7 @@ class Renderings:
         self._newest: dict[str, FileRendering] = {}
         self._chosen: dict[str, str | int | None] = {}
         self._waiting: dict[str, None] = {}
+        self._unweighed: dict[str, None] = {}
         self._work: asyncio.Task[None] | None = None
         self._workers: dict[Limits, RenderWorker] = {}
         self._tried: set[str] = set()
@@ -51,7 +51,7 @@ class Renderings:
     async def first(self, path: str) -> FileRendering | None:
         """The file's newest rendering; the first one is waited for, but not for long."""
         is_coming = path in self._session.snapshot.open_files and path not in self._tried
-        if is_coming and self._session.kind(path) in _RENDERED_KINDS:
+        if is_coming and self._session.kind(path) in RENDERED_KINDS:
             with contextlib.suppress(asyncio.TimeoutError):
                 async with self._made:
                     await asyncio.wait_for(self._made.wait_for(lambda: path in self._tried), _FIRST_SECONDS)
@@ -60,7 +60,7 @@ class Renderings:
     def look_again(self, paths: list[str]) -> None:
         """The renderings of the files at `paths` may be others than they were: render them anew."""
         for path in paths:
-            if self._session.kind(path) in _RENDERED_KINDS:
+            if self._session.kind(path) in RENDERED_KINDS:
                 self._waiting[path] = None
                 if self._session.flags.panels:
                     self._session.server.protocol.notify_json(CHANGED, {"uri": self._session.uri_of(path)})
@@ -70,6 +70,7 @@ class Renderings:
     def file_closed(self, path: str) -> None:
         """Forget the file."""
         self._waiting.pop(path, None)
+        self._unweighed.pop(path, None)
         self._newest.pop(path, None)
         self._tried.discard(path)
         self._chosen.pop(path, None)
@@ -109,27 +110,46 @@ class Renderings:
         return await self._worker(snapshot, job.path).render(job)
 
     def _worker(self, snapshot: Snapshot, path: str) -> RenderWorker:
-        settings = snapshot.project(path).settings.rendering
-        limits = Limits(seconds=settings.timeout, memory_bytes=settings.memory << 20)
+        limits = limits_for(snapshot, path)
         return self._workers.setdefault(limits, RenderWorker(limits))
 
     async def _render_waiting(self) -> None:
         shown_changed = False
         try:
-            while self._waiting:
-                path = next(iter(self._waiting))
-                del self._waiting[path]
-                try:
-                    shown_changed |= await self._render_one(path)
-                except Exception:
-                    log.exception("%s cannot be rendered", path)
-                self._tried.add(path)
-                async with self._made:
-                    self._made.notify_all()
+            while self._waiting or self._unweighed:
+                if self._waiting:
+                    shown_changed |= await self._render_next()
+                    continue
+                if shown_changed:
+                    self._session.refresh_inlay_hints()
+                    shown_changed = False
+                await self._weigh_next()
         finally:
             self._work = None
         if shown_changed:
             self._session.refresh_inlay_hints()
+
+    async def _render_next(self) -> bool:
+        """Render the file that waits longest; whether that looks different from before."""
+        path = next(iter(self._waiting))
+        del self._waiting[path]
+        try:
+            return await self._render_one(path)
+        except Exception:
+            log.exception("%s cannot be rendered", path)
+            return False
+        finally:
+            self._tried.add(path)
+            async with self._made:
+                self._made.notify_all()
+
+    async def _weigh_next(self) -> None:
+        path = next(iter(self._unweighed))
+        del self._unweighed[path]
+        try:
+            await self._weigh(path)
+        except Exception:
+            log.exception("the rows of %s cannot be weighed", path)
 
     async def _render_one(self, path: str) -> bool:
         """Render the file as it is now; whether that looks different from before."""
@@ -138,29 +158,30 @@ class Renderings:
         if template is None:
             return False
         before = self._newest.get(path)
-        try:
-            sample = self.sample(snapshot, path)
-        except Failure as failure:
-            sample = Sample("none", "the samples cannot be read", {})
-            job = job_for(snapshot, path, {})
-            outcome: Rendering | RenderFailure = RenderFailure("data", failure.message, path)
-        else:
-            job = job_for(snapshot, path, sample.data, with_stand_ins=True)
-            outcome = await self.render(snapshot, job)
-        texts = dict.fromkeys(template_texts(template))
-        known = before.template_tokens if before and before.job.encoding == job.encoding else {}
-        unknown = [text for text in texts if text not in known]
-        counted: dict[str, int] = {text: known[text] for text in texts if text in known}
-        try:
-            counts = await self._worker(snapshot, path).count(unknown, job.encoding)
-            counted.update(zip(unknown, counts, strict=True))
-        except CountingError as error:
-            log.warning("%s: %s", path, error)
+        worker = self._worker(snapshot, path)
+        made = await render_file(worker, snapshot, path, lambda: self.sample(snapshot, path), before)
         if path not in self._session.snapshot.open_files:
             return False
-        made = FileRendering(job, sample, outcome, counted)
-        self._newest[path] = made
+        if before is not None and before.token_limit == made.token_limit:
+            made = replace(made, rows=before.rows)  # until they are weighed anew
+        self._keep(snapshot, made)
+        self._unweighed[path] = None
         return before is None or _shown(before) != _shown(made)
+
+    async def _weigh(self, path: str) -> None:
+        """Find out what the rows of the file's data set come to, unless something is to be rendered."""
+        snapshot, made = self._session.snapshot, self._newest.get(path)
+        template = snapshot.template(path)
+        if made is None or template is None or template.source.text != made.job.text:
+            return
+        worker = self._worker(snapshot, path)
+        weighed = await weigh_rows(worker, snapshot, made, lambda: not self._waiting)
+        if self._newest.get(path) is made and weighed is not made:
+            self._keep(snapshot, weighed)
+
+    def _keep(self, snapshot: Snapshot, made: FileRendering) -> None:
+        self._newest[made.job.path] = made
+        self._session.rendered_findings.rendered(snapshot, made.job.path, made)
 
 
 def with_consent(snapshot: Snapshot, trusted: bool | None) -> Snapshot:

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from textwrap import dedent
 
+from promptls.meaning.prefix import unstable_prefix
 from promptls.meaning.template import PlacedPart, Template
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering
-from promptls.rendering.samples import Sample
+from promptls.rendering.samples import PLACEHOLDERS, Sample
 from promptls.syntax.yaml.nodes import key_text
+from promptls.text.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class RowTokens:
+    """How the rows of a data set stand to the token limit; rows are named by their numbers, from 1."""
+
+    dataset: str
+    rows: int
+    """How many rows were rendered."""
+    over: tuple[int, ...]
+    """The rows with more tokens than the limit."""
+    stuck: tuple[int, ...]
+    """Those of them that truncation does not bring under it."""
+    most: int
+    """Tokens of the longest row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +39,9 @@ class FileRendering:
     sample: Sample
     outcome: Rendering | RenderFailure
     template_tokens: Mapping[str, int] = field(default_factory=dict)
-    """Tokens of the template texts of parts, by text."""
+    """Tokens of the template texts of parts, and of the fixed text behind a changing input, by text."""
+    rows: RowTokens | None = None
+    """What the rows of the first experiment's data set come to, where there is a limit."""
 
     @property
     def rendering(self) -> Rendering | None:
@@ -34,6 +54,11 @@ class FileRendering:
         return self.outcome if isinstance(self.outcome, RenderFailure) else None
 
     @property
+    def is_exact(self) -> bool:
+        """Whether the model would get just this: the data and the functions are nobody's stand-ins."""
+        return self.sample.name != PLACEHOLDERS and not self.job.stand_ins
+
+    @property
     def token_limit(self) -> int | None:
         """The most tokens that the prompt may have."""
         return self.job.token_limit if self.job.token_limit > 0 else None
@@ -42,6 +67,15 @@ class FileRendering:
 def counted(tokens: int) -> str:
     """A number of tokens in words."""
     return f"{tokens:,} token" if tokens == 1 else f"{tokens:,} tokens"
+
+
+def part_place(placed: PlacedPart, key: str = "name") -> Span:
+    """Where a part's key stands with its value: the value, or else the part's first key."""
+    value = placed.part.value(key)
+    if value is not None and not value.span.is_empty():
+        return value.span.shifted(placed.start)
+    first = placed.part.entries[0].key.span if placed.part.entries else placed.part.span
+    return first.shifted(placed.start)
 
 
 def template_text(template: Template, placed: PlacedPart) -> str:
@@ -56,8 +90,10 @@ def template_text(template: Template, placed: PlacedPart) -> str:
 
 
 def template_texts(template: Template) -> tuple[str, ...]:
-    """The template texts of all parts, in order."""
-    return tuple(template_text(template, placed) for placed in template.parts)
+    """The texts whose tokens a rendering counts: those of all parts, and the fixed ones in them."""
+    prefix = unstable_prefix(template)
+    parts = (template_text(template, placed) for placed in template.parts)
+    return (*parts, *(prefix.fixed if prefix else ()))
 
 
 def rendered_parts(
@@ -70,11 +106,15 @@ def rendered_parts(
     by their order. Parts that cannot be told apart became nothing.
     """
     names = [placed.part.name for placed in template.parts]
+    counts = Counter(names)
+    by_name: dict[str, list[RenderedPart]] = {}
+    for part in rendering.parts:
+        by_name.setdefault(part.name, []).append(part)
     if _is_one_to_one(template) and len(rendering.parts) == len(names):
         return tuple((part,) for part in rendering.parts)
     return tuple(
-        tuple(part for part in rendering.parts if part.name == name)
-        if name is not None and names.count(name) == 1 and name not in foreign_names
+        tuple(by_name.get(name, ()))
+        if name is not None and counts[name] == 1 and name not in foreign_names
         else ()
         for name in names
     )

@@ -12,6 +12,8 @@ from promptls.workspace.contract import functions_path
 from promptls.workspace.python_names import functions_in
 from promptls.workspace.snapshot import Snapshot
 
+RENDERED_KINDS = frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT})
+"""The kinds of files that can be rendered."""
 UNLIMITED = -1
 """The token limit that Prompt Poet takes for none."""
 

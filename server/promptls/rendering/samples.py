@@ -23,6 +23,8 @@ from promptls.text.failure import Failure, FilePlace, WrongUse
 from promptls.text.nearest import did_you_mean
 from promptls.workspace.snapshot import Snapshot
 
+PLACEHOLDERS: Final = "placeholders"
+"""The sample whose values are made up."""
 _MOST_ROWS: Final = 200
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -47,7 +49,7 @@ def samples_of(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
     found = [*_from_file(template, path), *_from_examples(template), *_first_row(template, path)]
     return (
         *found,
-        Sample("placeholders", "made from how the inputs are used", _placeholders(snapshot, path)),
+        Sample(PLACEHOLDERS, "made from how the inputs are used", _placeholders(snapshot, path)),
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from promptls.features.hover.hover import Hover, code, fact_text
-from promptls.features.included_names import included_part_names
 from promptls.meaning.template import PlacedPart, Template
 from promptls.rendering.file_rendering import FileRendering, counted, rendered_parts, template_text
 from promptls.syntax.yaml.nodes import Entry, Sequence, key_text
@@ -13,6 +12,7 @@ from promptls.syntax.yaml.nodes import Mapping as MappingNode
 from promptls.systems.key_fact import KeyFact
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS, ROLES, SECTION_KEYS
 from promptls.text.span import Span
+from promptls.workspace.included_parts import included_part_names
 from promptls.workspace.snapshot import Snapshot
 
 _WITH_TOKENS = frozenset({"name", "content", "sections"})

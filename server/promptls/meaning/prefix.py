@@ -1,0 +1,172 @@
+"""How far the beginning of a prompt is the same for every request, and what fixed text stands behind.
+
+Providers keep the beginning of a prompt that they have read before; it ends at the first
+character that differs. Only text that stands in the file's own parts, outside of any `if` or
+`for`, is certain to be in every request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from textwrap import dedent
+from typing import Any, NamedTuple
+
+from promptls.meaning.parts import Part, chunk_items
+from promptls.meaning.template import Template
+from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.jinja.nodes import Call, Filter, Name, walk
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
+from promptls.text.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class UnstablePrefix:
+    """The first place that an input changes, its name, and the fixed texts behind it, part by part."""
+
+    span: Span
+    name: str
+    fixed: tuple[str, ...]
+
+
+class _Piece(NamedTuple):
+    """What a part's content is made of: fixed text, or a tag that prints one of the names."""
+
+    text: str
+    tag: Span
+    names: tuple[str, ...]
+
+
+def unstable_prefix(template: Template) -> UnstablePrefix | None:
+    """Where the prompt first changes from request to request; None without fixed text behind it."""
+    inputs = template.names.input_names
+    if not inputs:
+        return None
+    changing = inputs - _constants(template)
+    found: tuple[Span, str] | None = None
+    fixed: list[str] = []
+    depth = 0
+    for start, chunk in zip(template.source.starts, template.source.chunks, strict=False):
+        if found is None and not _reads(chunk, changing):
+            depth += _opened(chunk)
+            continue
+        pieces = _pieces(chunk)
+        texts: list[str] = []
+        for piece in pieces:
+            if found is None:
+                name = next((name for name in piece.names if name in changing), None)
+                if name is not None:
+                    found = (piece.tag.shifted(start), name)
+            elif piece.text and depth == 0:
+                texts.append(piece.text)
+        if text := "".join(texts).strip():
+            fixed.append(text)
+        depth += _opened(chunk)
+    if found is None or not fixed:
+        return None
+    return UnstablePrefix(*found, tuple(fixed))
+
+
+def _constants(template: Template) -> frozenset[str]:
+    """The inputs that are declared to have one value only."""
+    return frozenset(
+        key.name
+        for key in template.declarations.inputs or ()
+        if "const" in key.schema or len(_enum(key.schema)) == 1
+    )
+
+
+def _enum(schema: dict[str, Any]) -> list[Any]:
+    values = schema.get("enum")
+    return values if isinstance(values, list) else []
+
+
+@kept
+def _names(chunk: Chunk) -> frozenset[str]:
+    return frozenset(name for piece in _pieces(chunk) for name in piece.names)
+
+
+def _reads(chunk: Chunk, names: frozenset[str]) -> bool:
+    return not _names(chunk).isdisjoint(names)
+
+
+@kept
+def _opened(chunk: Chunk) -> int:
+    """How many more blocks the chunk opens than it closes."""
+    return sum(_step(chunk, index) for index in range(len(chunk.tags)))
+
+
+def _step(chunk: Chunk, index: int) -> int:
+    tag = chunk.tags[index]
+    if tag.kind != "statement":
+        return 0
+    statement = tag_tree(tag).statement
+    if statement.keyword.startswith("end"):
+        return -1
+    return int(statement.opens_block)
+
+
+@kept
+def _pieces(chunk: Chunk) -> tuple[_Piece, ...]:
+    """The fixed texts of the chunk's contents outside of its blocks, and the tags that print names."""
+    spans = sorted(scalar.span for part in chunk_items(chunk).parts for scalar in _contents(part))
+    pieces: list[_Piece] = []
+    depth = 0
+    position = 0
+    for index, tag in enumerate(chunk.tags):
+        if depth == 0:
+            pieces += _texts_between(chunk, spans, position, tag.span.start)
+        depth += _step(chunk, index)
+        pieces.append(_Piece("", tag.span, _printed(chunk, index)))
+        position = tag.span.end
+    if depth == 0:
+        pieces += _texts_between(chunk, spans, position, len(chunk.text))
+    return tuple(pieces)
+
+
+def _texts_between(chunk: Chunk, spans: list[Span], start: int, end: int) -> Iterator[_Piece]:
+    """What of the contents stands between two places."""
+    for span in spans:
+        first, last = max(span.start, start), min(span.end, end)
+        if first < last:
+            yield _Piece(_dedented(chunk.text, first, last), span, ())
+
+
+def _contents(part: Part) -> Iterator[Scalar]:
+    yield from _texts(part.value("content"))
+    sections = part.value("sections")
+    for item in sections.items if isinstance(sections, Sequence) else ():
+        if isinstance(item, Mapping):
+            yield from _texts(item.value("content"))
+
+
+def _texts(node: Node | None) -> Iterator[Scalar]:
+    if isinstance(node, Scalar):
+        yield node
+
+
+def _printed(chunk: Chunk, index: int) -> tuple[str, ...]:
+    """The names that a tag prints, or that a loop goes over; those that are only called are left out."""
+    tag = chunk.tags[index]
+    if tag.kind == "output":
+        expressions = tag_tree(tag).statement.expressions
+    elif tag.kind == "statement" and tag_tree(tag).statement.keyword == "for":
+        expressions = tag_tree(tag).statement.expressions[:1]
+    else:
+        return ()
+    found: list[str] = []
+    for expression in expressions:
+        called = {id(node.function) for node in walk(expression) if isinstance(node, Call)}
+        if any(isinstance(node, Filter) and node.name in {"length", "count"} for node in walk(expression)):
+            continue
+        found += [node.name for node in walk(expression) if isinstance(node, Name) and id(node) not in called]
+    return tuple(found)
+
+
+def _dedented(text: str, start: int, end: int) -> str:
+    """A stretch of a block scalar without its indentation and its head."""
+    piece = text[start:end]
+    first, line_end, rest = piece.partition("\n")
+    head = "" if first.strip() in {"|", ">", "|-", ">-"} else first
+    return head + line_end + dedent(rest)

@@ -1,0 +1,70 @@
+"""The findings that need a rendering: kept from one rendering to the next, and moved along with the text."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from promptls.meaning.kind import Kind
+from promptls.rendering.file_rendering import FileRendering
+from promptls.rules.rule import Finding
+from promptls.text.span import Span
+from promptls.workspace.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from promptls.protocol.session import Session
+
+log = logging.getLogger(__name__)
+
+
+class RenderedFindings:
+    """Of each open file, what its newest rendering says against it, at its place in the text of now."""
+
+    def __init__(self, session: Session) -> None:
+        self._session: Final = session
+        self._found: dict[str, tuple[Finding, ...]] = {}
+
+    def newest(self, path: str) -> tuple[Finding, ...]:
+        """The findings that are known of the file."""
+        return self._found.get(path, ())
+
+    def edited(self, path: str, span: Span, length: int) -> None:
+        """The file's `span` has become `length` characters: findings behind it move, those in it go.
+
+        They come again with the next rendering, where they still hold.
+        """
+        known = self._found.get(path)
+        if not known:
+            return
+        by = length - (span.end - span.start)
+        kept = []
+        for finding in known:
+            if finding.span.end < span.start:
+                kept.append(finding)
+            elif finding.span.start > span.end:
+                kept.append(finding.shifted(by))
+        self._found[path] = tuple(kept)
+
+    def rendered(self, snapshot: Snapshot, path: str, made: FileRendering) -> None:
+        """The file was rendered, as it was in `snapshot`; its diagnostics follow where they change.
+
+        A file that has been edited since keeps what is known of it until it is rendered again.
+        """
+        from promptls.rules.check_rendering import check_rendering
+
+        current = self._session.snapshot
+        opened, then = current.open_files.get(path), snapshot.open_files.get(path)
+        if opened is None or then is None or opened.template is not then.template:
+            return
+        try:
+            found = () if current.kind(path) is Kind.OTHER else check_rendering(current, path, made)
+        except Exception:
+            log.exception("the findings of the rendering of %s cannot be made", path)
+            return
+        if found != self._found.get(path, ()):
+            self._found[path] = found
+            self._session.diagnostics.look_again([path])
+
+    def file_closed(self, path: str) -> None:
+        """Forget the file."""
+        self._found.pop(path, None)

@@ -1,0 +1,97 @@
+"""A file's rendering with its counts, as the server keeps it and the command line makes it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from promptls.rendering.file_rendering import FileRendering, RowTokens, template_texts
+from promptls.rendering.limits import Limits
+from promptls.rendering.outcome import RenderFailure, Rendering
+from promptls.rendering.request import job_for
+from promptls.rendering.samples import Sample, row_samples, samples_of
+from promptls.rendering.worker import CountingError, RenderWorker
+from promptls.text.failure import Failure
+from promptls.workspace.snapshot import Snapshot
+
+log = logging.getLogger(__name__)
+
+
+def limits_for(snapshot: Snapshot, path: str) -> Limits:
+    """What rendering the file may take, by its settings."""
+    settings = snapshot.project(path).settings.rendering
+    return Limits(seconds=settings.timeout, memory_bytes=settings.memory << 20)
+
+
+async def render_file(
+    worker: RenderWorker,
+    snapshot: Snapshot,
+    path: str,
+    sample: Callable[[], Sample] | None = None,
+    known: FileRendering | None = None,
+) -> FileRendering:
+    """The rendering of the file at `path` with the sample that `sample` gives, or with its default one.
+
+    A sample that cannot be read, for which `sample` raises Failure, is a failed rendering. Token
+    counts of `known`, a former rendering of the file, are taken over.
+    """
+    template = snapshot.template(path)
+    assert template is not None
+    try:
+        chosen = sample() if sample else samples_of(snapshot, path)[0]
+    except Failure as failure:
+        chosen = Sample("none", "the samples cannot be read", {})
+        job = job_for(snapshot, path, {})
+        outcome: Rendering | RenderFailure = RenderFailure("data", failure.message, path)
+    else:
+        job = job_for(snapshot, path, chosen.data, with_stand_ins=True)
+        outcome = await worker.render(job)
+    texts = dict.fromkeys(template_texts(template))
+    counted = _counts(known, job.encoding, texts)
+    unknown = [text for text in texts if text not in counted]
+    try:
+        counts = await worker.count(unknown, job.encoding)
+        counted.update(zip(unknown, counts, strict=True))
+    except CountingError as error:
+        log.warning("%s: %s", path, error)
+    return FileRendering(job, chosen, outcome, counted)
+
+
+async def weigh_rows(
+    worker: RenderWorker, snapshot: Snapshot, made: FileRendering, go_on: Callable[[], bool] = lambda: True
+) -> FileRendering:
+    """The same rendering, with what the data set's rows come to; they are tried as long as `go_on` says so.
+
+    The rows are those that can be chosen as samples. Without a limit, without rows, or where
+    rendering them would say nothing certain, the rendering is as it was.
+    """
+    path = made.job.path
+    if made.token_limit is None or made.job.stand_ins or made.rendering is None:
+        return replace(made, rows=None) if made.rows else made
+    counts: list[tuple[int, int, int]] = []
+    samples = row_samples(snapshot, path)
+    for sample in samples:
+        if not go_on():
+            return made
+        outcome = await worker.render(replace(made.job, data=sample.data))
+        if isinstance(outcome, Rendering):
+            number = int(sample.name.removeprefix("row "))
+            counts.append((number, outcome.tokens, outcome.tokens_kept))
+    if not counts:
+        return replace(made, rows=None) if made.rows else made
+    limit = made.token_limit
+    rows = RowTokens(
+        dataset=samples[0].source,
+        rows=len(counts),
+        over=tuple(number for number, tokens, _ in counts if tokens > limit),
+        stuck=tuple(number for number, _, kept in counts if kept > limit),
+        most=max(tokens for _, tokens, _ in counts),
+    )
+    return replace(made, rows=rows)
+
+
+def _counts(known: FileRendering | None, encoding: str, texts: Mapping[str, None]) -> dict[str, int]:
+    if known is None or known.job.encoding != encoding:
+        return {}
+    return {text: known.template_tokens[text] for text in texts if text in known.template_tokens}

@@ -1,0 +1,83 @@
+"""A changing input ahead of long fixed text.
+
+## What it does
+
+Reports the first place at which an input changes the prompt, where at least 1,024 tokens of
+fixed text stand behind it: text in the file's own parts, outside of any `if` and `for`. An
+input counts as changing unless the header declares it with `const`, or with an `enum` of one
+value. The tokens are those of the prompt's encoding.
+
+1,024 tokens are what a prompt must have for OpenAI, and for most models of Anthropic, to keep
+its beginning (their pages on prompt caching: platform.openai.com/docs/guides/prompt-caching,
+docs.anthropic.com/en/docs/build-with-claude/prompt-caching).
+
+## Why is this bad?
+
+Providers keep the beginning of a prompt up to the first character that differs, and charge
+what they keep at a fraction. Everything behind that place is read, and paid, anew. Where the
+fixed text goes first, it is kept.
+
+## Example
+
+```yaml
+- name: greeting
+  role: system
+  content: |
+    The customer is called {{ customer }}.
+                           ^^^^^^^^^^^^^^ unstable-prefix: where `customer` differs from one request to the next, the 1,201 tokens of fixed text behind it are not read from the provider's cache; ahead of it they would be
+- name: handbook
+  role: system
+  content: |
+    … 1,200 tokens of fixed text …
+```
+
+Use instead:
+
+```yaml
+- name: handbook
+  role: system
+  content: |
+    … 1,200 tokens of fixed text …
+- name: greeting
+  role: system
+  content: |
+    The customer is called {{ customer }}.
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.meaning.prefix import unstable_prefix
+from promptls.rendering.file_rendering import FileRendering
+from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
+
+LEAST_TOKENS: Final = 1024
+"""How many tokens a prompt must have for providers to keep its beginning."""
+
+
+def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[Finding]:
+    """A finding at the tag that prints the first changing input."""
+    prefix = unstable_prefix(context.template)
+    if prefix is None:
+        return
+    tokens = sum(rendering.template_tokens.get(text, 0) for text in prefix.fixed)
+    if tokens < LEAST_TOKENS:
+        return
+    yield Finding(
+        prefix.span,
+        f"where `{prefix.name}` differs from one request to the next, the {tokens:,} tokens of fixed text behind "
+        "it are not read from the provider's cache; ahead of it they would be",
+    )
+
+
+RULE = Rule(
+    name="unstable-prefix",
+    summary="a changing input ahead of long fixed text",
+    severity="hint",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check_rendering=check_rendering,
+)
