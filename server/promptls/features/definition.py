@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from promptls.features.document_links import link_at
 from promptls.features.symbols import Occurrence, Symbol, occurrences, symbol_at
+from promptls.features.symbols.declared_inputs import bare_span
 from promptls.features.symbols.find import NO_VARIABLES, symbol_variable
 from promptls.features.symbols.macros import macro_meant
 from promptls.features.symbols.shared_variable import imported_file
@@ -62,14 +63,20 @@ def declarations(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ..
 
 
 def _bound_nearby(snapshot: Snapshot, path: str, offset: int) -> Target | None:
-    """The binding of a variable that the file certainly binds, found without its other places."""
+    """The one place that certainly makes the variable at `offset`, found without its other places."""
     template = snapshot.template(path)
     place = name_at(template, offset) if template is not None else None
-    for reading in template.names.readings_in(offset) if template is not None and place else ():
-        binding = reading.binding
-        if place is not None and reading.span == place.span and binding is not None and reading.certain:
-            goes_on = binding.kind in {"import", "implied"}
-            return None if goes_on else Target(path, binding.span, reading.span)
+    if template is None or place is None:
+        return None
+    reading = next((each for each in template.names.readings_in(offset) if each.span == place.span), None)
+    if reading is None or not reading.certain:
+        return None
+    if reading.binding is not None:
+        goes_on = reading.binding.kind in {"import", "implied"}
+        return None if goes_on else Target(path, reading.binding.span, place.span)
+    for key in template.declarations.inputs or ():
+        if key.name == place.name:
+            return Target(path, bare_span(template, key.span, key.name) or key.span, place.span)
     return None
 
 

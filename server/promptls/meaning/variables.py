@@ -10,14 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from promptls.meaning.outline import outline, pass_outline
 from promptls.meaning.references import TemplateReference, template_references
 from promptls.meaning.scopes import Binding, NameEvent, Resolver, chunk_events
 from promptls.meaning.template import Template
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.group import Piece, union, united
+from promptls.syntax.group import Piece, chunks_from, union, united
 from promptls.text.span import Span
+
+_OF_BLOCKS: Final = frozenset({"for", "with", "parameter"})
+"""Ways of binding that bind for a block alone."""
 
 
 class VariableReading(NamedTuple):
@@ -98,6 +103,7 @@ _has_references: Final = united(lambda chunk: bool(template_references(chunk)), 
 """Whether a piece names another template."""
 
 
+@lru_cache(maxsize=16)
 def variables_named(template: Template, name: str) -> tuple[Variable, ...]:
     """The variables of this name, in the order of their first places.
 
@@ -107,6 +113,10 @@ def variables_named(template: Template, name: str) -> tuple[Variable, ...]:
     resolver = None
     wanted = template.names.scopes_where(lambda piece: _is_wanted(piece, name))
     for located, resolver in wanted:
+        if _is_plain(located.chunk, name, resolver):
+            groups.take_readings(located.chunk, located.start, resolver)
+            pass_outline(resolver, located.chunk, located.start)
+            continue
         for step in _steps(located.chunk):
             groups.take(step, located.start, resolver)
     if resolver is not None:
@@ -119,6 +129,44 @@ def variable_at(template: Template, place: NamePlace) -> Variable | None:
     return next((each for each in variables_named(template, place.name) if each.holds(place.span)), None)
 
 
+def variable_around(template: Template, place: NamePlace) -> Variable | None:
+    """The same as `variable_at`; the rest of the file is left alone where a block binds the name."""
+    binding = _bound_around(template, place)
+    if binding is None:
+        return variable_at(template, place)
+    groups = _Groups(place.name)
+    resolver, located = template.names.scopes_at(binding.span.start)
+    scope: object = None
+    for each in chunks_from(template.source.root, located.index):
+        for step in _steps(each.chunk):
+            groups.take(step, each.start, resolver)
+            if scope is None and _binds(step, binding.span.shifted(-each.start)):
+                scope = resolver.scopes[-1]
+        if scope not in resolver.scopes:
+            break
+    found = (each for each in groups.variables() if each.holds(place.span))
+    return next(found, None)
+
+
+def _bound_around(template: Template, place: NamePlace) -> Binding | None:
+    """The binding that the place is or certainly refers to, where it is of a block and not of the file."""
+    for reading in template.names.readings_in(place.span.start):
+        if reading.span == place.span:
+            binding = reading.binding
+            is_of_block = binding is not None and binding.kind in _OF_BLOCKS
+            return binding if reading.certain and is_of_block else None
+    located = template.source.located(place.span.start)
+    for event in chunk_events(located.chunk):
+        for name, span, kind in event.bound:
+            if kind in _OF_BLOCKS and span.shifted(located.start) == place.span:
+                return Binding(name, place.span, kind)
+    return None
+
+
+def _binds(step: NameEvent | TemplateReference, span: Span) -> bool:
+    return isinstance(step, NameEvent) and any(bound == span for _, bound, _ in step.bound)
+
+
 def input_variable(template: Template, name: str) -> Variable | None:
     """The variable of this name that the caller may give."""
     return next((each for each in variables_named(template, name) if each.is_input), None)
@@ -127,6 +175,31 @@ def input_variable(template: Template, name: str) -> Variable | None:
 def exported_variable(template: Template, name: str) -> Variable | None:
     """The variable of this name that files which import this one get."""
     return next((each for each in variables_named(template, name) if each.is_exported), None)
+
+
+def _is_plain(chunk: Chunk, name: str, resolver: Resolver) -> bool:
+    """Whether the name means one thing everywhere in the chunk, at whose beginning `resolver` is."""
+    if name not in _plain_reads(chunk):
+        return False
+    is_free = all(name not in scope.bound for scope in resolver.scopes)
+    return is_free or not any(isinstance(step, NameEvent) for step in outline(chunk))
+
+
+@kept
+def _plain_reads(chunk: Chunk) -> dict[str, tuple[tuple[Span, str], ...]]:
+    """Where the chunk reads the names that it does not bind; none in chunks that need a closer look."""
+    events = chunk_events(chunk)
+    if template_references(chunk) or any(
+        event.action == "open" and event.name == "macro" for event in events
+    ):
+        return {}
+    bound = {event.name for event in events if event.action == "bind"}
+    bound.update(name for event in events for name, _, _ in event.bound)
+    found: dict[str, list[tuple[Span, str]]] = {}
+    for event in events:
+        if event.action == "read" and event.name not in bound:
+            found.setdefault(event.name, []).append((event.span, event.detail))
+    return {name: tuple(places) for name, places in found.items()}
 
 
 def _is_wanted(piece: Piece, name: str) -> bool:
@@ -208,6 +281,13 @@ class _Groups:
         else:
             resolver.pass_event(step, start)
             self._bound(step, start, resolver)
+
+    def take_readings(self, chunk: Chunk, start: int, resolver: Resolver) -> None:
+        """Go over a chunk in which the name means one thing."""
+        group = self._seen(resolver)
+        binding = resolver.meaning(self._name)[0]
+        for span, how in _plain_reads(chunk)[self._name]:
+            group.readings.append(VariableReading(span.shifted(start), how, binding))
 
     def finish(self, resolver: Resolver) -> None:
         """Let parents see what is bound at the end of the file."""

@@ -110,9 +110,8 @@ class _Colouring:
                 elif name in late:
                     found.append((name, f"late {late[name][0].kind}"))
             if not isinstance(piece, Chunk):
-                for binding, certain in step.binds:
-                    placed = binding._replace(span=binding.span.shifted(start))
-                    resolver.bind(binding.name, placed, certain=certain)
+                for binding, certain, offset in step.binds:
+                    resolver.bind((binding, certain, offset + start))
         return tuple(found)
 
     def _of_chunk(

@@ -19,7 +19,7 @@ from promptls.meaning.variables import (
     exported_variable,
     input_variable,
     name_at,
-    variable_at,
+    variable_around,
 )
 from promptls.workspace.contract import function_names
 from promptls.workspace.snapshot import Snapshot
@@ -52,7 +52,7 @@ def symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
 
 
 def _variable(snapshot: Snapshot, path: str, template: Template, place: NamePlace) -> Symbol | None:
-    variable = variable_at(template, place)
+    variable = variable_around(template, place)
     if variable is None:
         return None
     kind = variable_kind(snapshot, path, variable)
@@ -79,7 +79,7 @@ def symbol_variable(snapshot: Snapshot, symbol: Symbol) -> Variable | None:
     if template is None or symbol.kind in NO_VARIABLES:
         return None
     if symbol.anchor is not None:
-        return variable_at(template, NamePlace(symbol.name, symbol.anchor))
+        return variable_around(template, NamePlace(symbol.name, symbol.anchor))
     found = input_variable(template, symbol.name)
     return found or Variable(symbol.name, (), (), (), is_input=True, is_exported=False, is_implied=False)
 
