@@ -66,6 +66,14 @@ class ClientFlags:
     """Takes the parameter that is being written from the signature itself."""
     code_action_literals: bool = False
     """Takes code actions, and not only commands."""
+    disabled_actions: bool = False
+    """Shows actions that cannot be had, with the reason."""
+    preferred_actions: bool = False
+    """Knows that one action is the one that is usually wanted."""
+    resolves_actions: bool = False
+    """Asks for an action's edits once it is chosen."""
+    creates_files: bool = False
+    """Makes files that edits ask for."""
     versioned_edits: bool = False
     """Takes edits that name the version of the document that they are for."""
     change_annotations: bool = False
@@ -144,6 +152,12 @@ def client_flags(capabilities: types.ClientCapabilities) -> ClientFlags:
         markdown="markdown" in formats("text_document.hover.content_format"),
         symbol_tree=has("text_document.document_symbol.hierarchical_document_symbol_support"),
         code_action_literals=has("text_document.code_action.code_action_literal_support"),
+        disabled_actions=has("text_document.code_action.disabled_support"),
+        preferred_actions=has("text_document.code_action.is_preferred_support"),
+        resolves_actions="edit" in formats("text_document.code_action.resolve_support.properties")
+        and has("text_document.code_action.data_support"),
+        creates_files="create" in formats("workspace.workspace_edit.resource_operations")
+        and has("workspace.workspace_edit.document_changes"),
         versioned_edits=has("workspace.workspace_edit.document_changes"),
         change_annotations=has("workspace.workspace_edit.change_annotation_support"),
         definition_links=has("text_document.definition.link_support"),

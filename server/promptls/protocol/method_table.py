@@ -87,9 +87,18 @@ METHODS: Final = (
         types.TEXT_DOCUMENT_CODE_ACTION,
         "requests.code_action:code_action",
         lambda: types.CodeActionOptions(
-            [types.CodeActionKind.QuickFix, "source.fixAll.promptls", "promptls.run"]
+            [
+                types.CodeActionKind.QuickFix,
+                "source.fixAll.promptls",
+                types.CodeActionKind.RefactorExtract,
+                types.CodeActionKind.RefactorInline,
+                types.CodeActionKind.RefactorRewrite,
+                "promptls.run",
+            ],
+            resolve_provider=True,
         ),
     ),
+    Method(types.CODE_ACTION_RESOLVE, "requests.code_action_resolve:code_action_resolve"),
     Method(types.TEXT_DOCUMENT_FORMATTING, "requests.formatting:formatting"),
     Method(
         types.TEXT_DOCUMENT_RANGE_FORMATTING,

@@ -71,12 +71,17 @@ def complete(
 def _may_become_prompt(snapshot: Snapshot, path: str) -> bool:
     """Whether the file is so short that it may be the beginning of a prompt."""
     template = snapshot.template(path)
-    if template is None or snapshot.project(path).excludes(path) or len(template.source) > _MOST_UNDECIDED:
+    if template is None or snapshot.project(path).excludes(path):
         return False
-    if not any(chunk.has_content for chunk in template.source.chunks):
+    source = template.source
+    if source.first_chunk.text.removeprefix("\ufeff").startswith(OPENING):
+        return True  # a header that is not closed yet
+    if len(source) > _MOST_UNDECIDED:
+        return False
+    if not any(chunk.has_content for chunk in source.chunks):
         return True
-    keys_there = set(_KEY_LINE.findall(template.source.text))
-    return template.source.at_items and keys_there <= set(PART_KEYS)
+    keys_there = set(_KEY_LINE.findall(source.text))
+    return source.at_items and keys_there <= set(PART_KEYS)
 
 
 # -- tags --------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from promptls.meaning.header import CLOSING, OPENING
@@ -56,6 +56,9 @@ def place_in(template: Template, offset: int) -> TagPlace | YamlPosition | Nowhe
         if tag.kind == "comment" and tag.text.startswith(OPENING) and located.index == 0:
             return _header(tag, located.start, inside)
         if tag.kind in _TAGS or tag.kind == "comment":
+            if inside > tag.span.end:
+                written = located.chunk.text[tag.span.start : inside]
+                tag = replace(tag, text=written, inner_end=len(written))
             return TagPlace(tag, located.start + tag.span.start, inside - tag.span.start, tag.text)
         return NOWHERE
     comment = _unclosed_comment(located.chunk, inside)

@@ -1,0 +1,482 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptls.features.completion import Completion, complete
+from promptls.features.completion.documentation import documentation
+from promptls.workspace.workspace import Workspace
+from support.accepting import accepted
+from support.fixture import opened, parse
+from support.rendered import rendered
+
+ROOT = Path("/project")
+HEADER = """\
+{#---
+input_keys:
+  user:
+    type: object
+    description: Who asks.
+    properties: {name: {type: string}, tone: {enum: [kind, firm]}}
+  turns: {type: array}
+output_key: answer
+output_type: json
+---#}
+"""
+
+
+def asked(
+    fixture: str, *, trigger: str = "", render: bool = False
+) -> tuple[Completion | None, str, Any, str]:
+    """The completion at the cursor; with the file's text, the snapshot and the path."""
+    snapshot, files = opened(fixture)
+    name, marked = next((name, file) for name, file in files.items() if file.cursor is not None)
+    path = str(ROOT / name)
+    newest = rendered(snapshot, path) if render else None
+    return complete(snapshot, path, marked.cursor, newest, trigger), marked.text, snapshot, path
+
+
+def labels(fixture: str, *, trigger: str = "", render: bool = False) -> list[str]:
+    found = asked(fixture, trigger=trigger, render=render)[0]
+    return [item.label for item in found.items] if found else []
+
+
+def in_content(text: str) -> str:
+    return f"{HEADER}- name: a\n  content: |\n    {text}\n- name: b\n  content: y\n"
+
+
+def in_header(text: str) -> str:
+    return HEADER.replace("---#}", f"{text}---#}}") + "- name: a\n  content: '{{ user }} {{ extra }}'\n"
+
+
+CONTAINED = [
+    # tags: expressions
+    (in_content("{{ <CURSOR>"), ["user", "turns", "range", "escape_special_characters", "true", "not"]),
+    (in_content("{{ us<CURSOR>er }}"), ["user"]),
+    (in_content("{{ other }} {{ <CURSOR> }}"), ["other"]),
+    (in_content("{% set local = 1 %}{{ <CURSOR>"), ["local"]),
+    (in_content("{% for turn in turns %}{{ <CURSOR> }}{% endfor %}"), ["turn", "loop"]),
+    (in_content("{% for turn in turns if <CURSOR> %}{% endfor %}"), ["turn"]),
+    (in_content("{% macro greet(name, mark='!') %}{{ <CURSOR> }}{% endmacro %}"), ["name", "mark", "caller"]),
+    (in_content("{% if user %}\n    {{ <CURSOR>"), ["user"]),
+    (in_content("{% call(each) f() %}{{ <CURSOR> }}{% endcall %}"), ["each"]),
+    (in_content("{% with a = 1 %}{{ <CURSOR> }}{% endwith %}"), ["a"]),
+    # members
+    (in_content("{{ user.<CURSOR>"), ["name", "tone", "items"]),
+    (in_content("{{ user.<CURSOR> }} and more"), ["name", "tone"]),
+    (in_content("{{ user.na<CURSOR>me.x }}"), ["name", "tone"]),
+    (in_content("{{ user['<CURSOR>"), ["name", "tone"]),
+    (in_content("{{ user.get('<CURSOR>') }}"), ["name", "tone"]),
+    (in_content("{% for t in turns %}{{ t.said }}{{ t.<CURSOR> }}{% endfor %}"), ["said"]),
+    (in_content("{% for t in turns %}{{ loop.<CURSOR> }}{% endfor %}"), ["index", "first", "cycle"]),
+    (in_content("{% set ns = namespace(found=false) %}{% set ns.more = 1 %}{{ ns.<CURSOR> }}"), ["found", "more"]),
+    (in_content("{{ user.tone == '<CURSOR>"), ["kind", "firm"]),
+    # filters and tests
+    (in_content("{{ user | <CURSOR>"), ["default", "upper", "tojson", "selectattr"]),
+    (in_content("{{ user | up<CURSOR> }}"), ["upper"]),
+    (in_content("{% filter <CURSOR> %}x{% endfilter %}"), ["indent"]),
+    (in_content("{{ user is <CURSOR>"), ["defined", "mapping", "divisibleby", "not"]),
+    (in_content("{{ user is not <CURSOR>"), ["defined"]),
+    # words of Jinja
+    (in_content("{{ user <CURSOR>"), ["if", "and", "is", "not in"]),
+    (in_content("{% for t <CURSOR>"), ["in"]),
+    (in_content("{% include 'a' <CURSOR>"), ["ignore missing", "with context"]),
+    (in_content("{% import 'a' <CURSOR>"), ["as"]),
+    (in_content("{% from 'a' import b <CURSOR>"), ["as", "with context"]),
+    # arguments
+    (in_content("{{ user | truncate(<CURSOR>"), ["length=", "end=", "user"]),
+    (in_content("{% macro f(a, b=1) %}{% endmacro %}{{ f(1, <CURSOR>"), ["b=", "user"]),
+    # tags by name
+    (in_content("{% <CURSOR>"), ["if", "for", "set", "include", "macro"]),
+    (in_content("{% f<CURSOR> %}"), ["for", "from", "filter"]),
+    (in_content("{% if user %}{% <CURSOR>"), ["endif", "else", "elif"]),
+    # comments and text
+    (in_content("{# promptls: ignore[<CURSOR>"), ["unknown-role", "unused-input"]),
+    (in_content("{# promptls: ignore[unknown-role, <CURSOR>] #}"), ["unused-input"]),
+    (in_content("{# p<CURSOR>"), ["promptls: ignore"]),
+    (in_content("x <|<CURSOR>"), ["<|space|>"]),
+    # parts
+    ("- <CURSOR>", ["name", "content", "role", "part"]),
+    ("- name: a\n  content: x\n<CURSOR>", ["part", "part with sections", "parts for a history"]),
+    ("- name: a\n  <CURSOR>\n  content: x\n", ["role", "truncation_priority"]),
+    ("- name: a\n  ro<CURSOR>\n", ["role", "content"]),
+    ("- name: a\n  role: <CURSOR>\n  content: x\n", ["system", "user", "assistant"]),
+    ("- name: a\n  role:<CURSOR>\n  content: x\n", ["system", "user"]),
+    ("- name: a\n  role: 'us<CURSOR>'\n  content: x\n", ["user"]),
+    ("- {name: a, ro<CURSOR>}\n", ["role"]),
+    ("- name: a\n  sections:\n    - name: s\n      <CURSOR>\n", ["content"]),
+    ("- name: a\n  content: '{{ x }}'\n  expected_template_data_keys: [<CURSOR>]\n", ["x"]),
+    # a new file
+    ("<CURSOR>", ["header", "part", "prompt object", "evaluation prompt"]),
+    ("{#<CURSOR>", ["header"]),
+    ("{#---\nna<CURSOR>", ["name", "input_keys"]),
+    ("{#---\nna<CURSOR>\n- name: a\n  content: x\n", ["name", "input_keys"]),
+    ("- na<CURSOR>", ["name"]),
+    # the header
+    (in_header("<CURSOR>\n"), ["name", "examples", "samples", "experiments"]),
+    (in_header("encoding: <CURSOR>\n"), ["o200k_base", "cl100k_base"]),
+    (in_header("examples:\n  - <CURSOR>\n"), ["user", "turns", "answer"]),
+    (in_header("examples:\n  - user: x\n    <CURSOR>\n"), ["turns", "answer"]),
+    (in_header("experiments:\n  e:\n    <CURSOR>\n"), ["dataset", "models", "metrics"]),
+    (in_header("experiments:\n  e:\n    models: [<CURSOR>]\n"), ["local:smollm2", "echo"]),
+    (in_header("experiments:\n  e:\n    models:\n      - local:<CURSOR>\n"), ["local:smollm2"]),
+    (in_header("experiments:\n  e:\n    metrics: [ex<CURSOR>]\n"), ["exact_match", "json_validity"]),
+    (in_header("output_schema: {type: object, <CURSOR>}\n"), ["properties", "required"]),
+    (in_header("output_schema:\n  properties:\n    a:\n      type: <CURSOR>\n"), ["string", "array"]),
+    ("{#---\ninput_keys: [a, <CURSOR>]\n---#}\n- name: a\n  content: '{{ a }} {{ more }}'\n", ["more"]),
+    ("{#---\ninput_keys:\n  a:\n    <CURSOR>\n---#}\n- name: a\n  content: '{{ a }}'\n", ["type", "description", "enum"]),
+    ("{#---\ninput_keys:\n  a: {type: <CURSOR>}\n---#}\n- name: a\n  content: '{{ a }}'\n", ["string", "object"]),
+    # prompt objects
+    ("instruction: Do.\ninput_keys: [a]\n<CURSOR>\n", ["output_key", "output_type", "language", "experiments"]),
+    ("instruction: Do.\ninput_keys: [a]\noutput_key: b\noutput_type: <CURSOR>\n", ["json", "str"]),
+    ("instruction: Do {{ <CURSOR>\ninput_keys: [a]\noutput_key: b\n", ["a"]),
+    ("instruction: Do.\ninput_keys: [a]\noutput_key: b\nexamples:\n  - <CURSOR>\n", ["a", "b"]),
+    # evaluation prompts
+    ("infer_cfg:\n  <CURSOR>\n", ["ice_template", "retriever"]),
+    ("infer_cfg:\n  retriever: {type: <CURSOR>}\n", ["ZeroRetriever", "FixKRetriever"]),
+    ("infer_cfg:\n  inferencer:\n    type: <CURSOR>\n", ["GenInferencer"]),
+    ("infer_cfg:\n  prompt_template:\n    template:\n      round:\n        - <CURSOR>\n", ["role", "prompt"]),
+    ("infer_cfg:\n  prompt_template:\n    template:\n      round:\n        - {role: <CURSOR>}\n", ["HUMAN", "BOT"]),
+    ("infer_cfg:\n  ice_template:\n    ice_token: <CURSOR>\n", ["</E>"]),
+    (
+        "infer_cfg:\n  ice_template:\n    template: 'Q: {<CURSOR>'\nreader_cfg:\n  input_columns: [question]\n",
+        ["question"],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fixture", "expected"), CONTAINED)
+def test_what_may_stand_at_a_place_is_offered(fixture: str, expected: list[str]) -> None:
+    found = labels(fixture)
+
+    assert [label for label in expected if label not in found] == [], found
+
+
+NOT_CONTAINED = [
+    (in_content("{{ <CURSOR>"), ["loop", "name", "self"]),
+    (in_content("{% for turn in turns %}x{% endfor %}{{ <CURSOR> }}"), ["turn", "loop"]),
+    (in_content("{{ unknow<CURSOR> }}"), ["unknow"]),
+    (in_content("{{ user.na<CURSOR>"), ["na"]),
+    (in_content("{% <CURSOR>"), ["endif", "else", "endfor"]),
+    ("- name: a\n  <CURSOR>\n  content: x\n", ["name", "content"]),
+    (in_header("examples:\n  - user: x\n    <CURSOR>\n"), ["user"]),
+    (in_header("<CURSOR>\n"), ["output_key", "input_keys"]),
+    ("instruction: Do.\n<CURSOR>\ninput_keys: [a]\n", ["instruction", "input_keys"]),
+]
+
+
+@pytest.mark.parametrize(("fixture", "unexpected"), NOT_CONTAINED)
+def test_what_cannot_stand_at_a_place_is_not_offered(fixture: str, unexpected: list[str]) -> None:
+    found = labels(fixture)
+
+    assert found
+    assert [label for label in unexpected if label in found] == []
+
+
+@pytest.mark.parametrize(
+    "fixture",
+    [
+        in_content("plain <CURSOR>text"),
+        in_content("plain. <CURSOR>"),
+        in_content("Note: <CURSOR>"),
+        in_content("- <CURSOR>"),
+        in_content("{# a word of pro<CURSOR>mpts #}"),
+        in_content("{# <CURSOR>"),
+        in_content("{{ 'a text <CURSOR>"),
+        in_content("{{ 12<CURSOR> }}"),
+        in_content("{% set <CURSOR>"),
+        in_content("{% for <CURSOR>"),
+        in_content("{% macro f(<CURSOR>"),
+        in_content("{% raw %}{{ <CURSOR> }}{% endraw %}"),
+        in_content("{% block na<CURSOR> %}"),
+        in_content("{% endif <CURSOR> %}"),
+        "- name: <CURSOR>\n  content: x\n",
+        "- name: a\n  content: some wo<CURSOR>rd\n",
+        "- name: a\n  content: 'some wo<CURSOR>rd'\n",
+        "- name: a # a comm<CURSOR>ent\n  content: x\n",
+        "- hosts: all\n  <CURSOR>\n  tasks: []\n",
+        "services:\n  web: {}\n  <CURSOR>\n",
+    ],
+)
+def test_nothing_pops_up_where_nothing_can_be_named(fixture: str) -> None:
+    assert labels(fixture) == []
+
+
+@pytest.mark.parametrize(
+    ("fixture", "trigger", "answers"),
+    [
+        (in_content("a. <CURSOR>"), " ", False),
+        (in_content("a.<CURSOR>"), ".", False),
+        (in_content("say: <CURSOR>"), " ", False),
+        (in_content("{{ user.<CURSOR>"), ".", True),
+        (in_content("{{ user <CURSOR>"), " ", False),
+        (in_content("{{ <CURSOR>"), " ", True),
+        (in_content("{{<CURSOR>}}"), "{", True),
+        (in_content("{%<CURSOR>%}"), "%", True),
+        (in_content("{{ user |<CURSOR> }}"), "|", True),
+        (in_content("{{ user | <CURSOR> }}"), " ", True),
+        (in_content("{% if user and <CURSOR> %}"), " ", True),
+        (in_content("{{ user['<CURSOR>"), "'", True),
+        (in_content("{{ '<CURSOR>"), "'", False),
+        ("- name: a\n  content: |<CURSOR>\n", "|", False),
+        ("- name: a\n  role: <CURSOR>\n  content: x\n", " ", True),
+        ("- name: a\n  role:<CURSOR>\n  content: x\n", ":", True),
+        ("- name: a\n  content: x\n  <CURSOR>\n", " ", False),
+    ],
+)
+def test_a_typed_character_asks_only_where_it_means_something(
+    fixture: str, trigger: str, answers: bool
+) -> None:
+    assert bool(labels(fixture, trigger=trigger)) is answers
+
+
+@pytest.mark.parametrize(
+    ("fixture", "first"),
+    [
+        (in_content("{% if user %}\n    {% <CURSOR>"), "endif"),
+        (in_content("{% if user %}{% for t in turns %}\n    {% <CURSOR>"), "endfor"),
+        (in_content("{% if user %}{% <CURSOR> %}{% endif %}"), "else"),
+        (in_content("{% macro m() %}{% e<CURSOR>"), "endmacro"),
+        (in_content("{% set late %}x{% <CURSOR> %}"), "endset"),
+        (in_content("{% for t in <CURSOR> %}"), "turns"),
+        (in_content("{% for turn in turns %}{{ <CURSOR> }}{% endfor %}"), "turn"),
+        (in_content("{{ f(<CURSOR>) }}{% macro f(only) %}{% endmacro %}"), "only="),
+        ("- name: a\n  <CURSOR>\n", "content"),
+        ("- name: a\n  content: x\n  <CURSOR>\n", "role"),
+        ("<CURSOR>", "header"),
+        ("- name: a\n  content: x\n<CURSOR>", "part"),
+    ],
+)
+def test_the_likeliest_comes_first(fixture: str, first: str) -> None:
+    assert labels(fixture)[0] == first
+
+
+def test_a_block_opened_in_another_part_is_due() -> None:
+    text = "{% if x %}\n- name: a\n  content: y\n- name: b\n  content: z\n{% <CURSOR>\n"
+
+    assert labels(text)[0] == "endif"
+
+
+ACCEPTED = [
+    (in_content("{{ us<CURSOR>"), "user", in_content("{{ user")),
+    (in_content("{{ us<CURSOR>xx }}"), "user", in_content("{{ user }}")),
+    (in_content("{{ user | def<CURSOR> }}"), "default", in_content("{{ user | default }}")),
+    (in_content("{{ user | repl<CURSOR> }}"), "replace", in_content("{{ user | replace() }}")),
+    (in_content("{{ user.<CURSOR> }}"), "name", in_content("{{ user.name }}")),
+    (in_content("{{ user['n<CURSOR>'] }}"), "name", in_content("{{ user['name'] }}")),
+    (in_content("{% i<CURSOR>"), "if", in_content("{% if condition %}\n    \n    {% endif %}")),
+    (in_content("{% i<CURSOR> %}"), "if", in_content("{% if condition %}\n    \n    {% endif %}")),
+    (in_content("Say {% i<CURSOR> %} it"), "if", in_content("Say {% if condition %}{% endif %} it")),
+    (
+        in_content("{%- f<CURSOR> -%}"),
+        "for",
+        in_content("{%- for item in items -%}\n    \n    {%- endfor -%}"),
+    ),
+    (in_content("{% s<CURSOR>"), "set", in_content("{% set name = value %}")),
+    (in_content("{% if user %}x{% e<CURSOR>"), "endif", in_content("{% if user %}x{% endif %}")),
+    (in_content("{% if user %}x{% e<CURSOR> %}"), "endif", in_content("{% if user %}x{% endif %}")),
+    (in_content("x<|sp<CURSOR>"), "<|space|>", in_content("x<|space|>")),
+    (in_content("x<|<CURSOR>ace|>"), "<|space|>", in_content("x<|space|>ace|>")),
+    ("- name: a\n  ro<CURSOR>\n", "role", "- name: a\n  role: system\n"),
+    ("- name: a\n  ro<CURSOR>le: user\n  content: x\n", "role", "- name: a\n  role: user\n  content: x\n"),
+    ("- name: a\n  con<CURSOR>\n", "content", "- name: a\n  content: |\n    \n"),
+    ("- con<CURSOR>\n", "content", "- content: |\n    \n"),
+    ("- {name: a, co<CURSOR>}\n", "content", "- {name: a, content: }\n"),
+    ("- name: a\n  role: us<CURSOR>xx # who\n", "user", "- name: a\n  role: user # who\n"),
+    ("- name: a\n  role:<CURSOR>\n", "user", "- name: a\n  role: user\n"),
+    ("- name: a\n  role: 'x<CURSOR>y'\n", "user", "- name: a\n  role: 'user'\n"),
+    (
+        "- name: a\n  sec<CURSOR>\n",
+        "sections",
+        "- name: a\n  sections:\n    - name: name\n      content: |\n        \n",
+    ),
+    ("- name: a\n  content: x\npa<CURSOR>", "part",
+     "- name: a\n  content: x\n- name: name\n  role: system\n  content: |\n    "),
+    ("- <CURSOR>\n", "part", "- name: name\n  role: system\n  content: |\n    \n"),
+    (in_header("exa<CURSOR>\n"), "examples", in_header("examples:\n  - \n")),
+    (in_header("experiments:\n  e:\n    models: [lo<CURSOR>cal:x, echo]\n"), "local:smollm2",
+     in_header("experiments:\n  e:\n    models: [local:smollm2, echo]\n")),
+    (in_header("experiments:\n  e:\n    models:\n      - local:<CURSOR>\n"), "local:smollm2",
+     in_header("experiments:\n  e:\n    models:\n      - local:smollm2\n")),
+    ("{#<CURSOR>", "header",
+     "{#---\nname: name\ndescription: What the prompt does.\ninput_keys:\n  text: {type: string}\n---#}\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fixture", "label", "after"), ACCEPTED)
+def test_accepting_an_item_leaves_the_text_as_it_should_be(fixture: str, label: str, after: str) -> None:
+    found, text, _, _ = asked(fixture)
+    assert found is not None
+    item = next(item for item in found.items if item.label == label)
+
+    assert accepted(text, found, item) == after
+
+
+@pytest.mark.parametrize(
+    ("fixture", "label", "after"),
+    [
+        (in_content("{% f<CURSOR> %}"), "for", in_content("{% for  %}")),
+        (in_content("{{ user | repl<CURSOR> }}"), "replace", in_content("{{ user | replace }}")),
+        ("- name: a\n  con<CURSOR>\n", "content", "- name: a\n  content: \n"),
+        ("- name: a\n  content: x\n<CURSOR>", "part", "- name: a\n  content: x\n- name: "),
+    ],
+)
+def test_a_client_without_placeholders_gets_plain_text(fixture: str, label: str, after: str) -> None:
+    found, text, _, _ = asked(fixture)
+    assert found is not None
+    item = next(item for item in found.items if item.label == label)
+
+    assert accepted(text, found, item, with_snippets=False) == after
+
+
+INCLUDES = """\
+-- main.yml.j2 --
+- name: a
+  content: x
+%s
+-- sections/tail.yml.j2 --
+- name: tail
+  content: y
+-- macros.yml.j2 --
+{# Greets somebody. #}
+{%% macro greet(name, mark='!') %%}Hi {{ name }}{{ mark }}{%% endmacro %%}
+{%% set sign = '?' %%}
+{%% macro _own() %%}{%% endmacro %%}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('{% include "<CURSOR>" %}', ["sections/tail.yml.j2", "macros.yml.j2"]),
+        ('{% include "sec<CURSOR>', ["sections/tail.yml.j2"]),
+        ("{% include <CURSOR> %}", ["sections/tail.yml.j2"]),
+        ('{% include ["a", "<CURSOR>"] %}', ["macros.yml.j2"]),
+        ('{% from "macros.yml.j2" import <CURSOR> %}', ["greet", "sign"]),
+        ('{% from "macros.yml.j2" import greet as hi %}{{ <CURSOR> }}', ["hi"]),
+        ('{% from "macros.yml.j2" import greet %}{{ greet(<CURSOR>', ["name=", "mark="]),
+        ('{% import "macros.yml.j2" as m %}{{ m.<CURSOR> }}', ["greet", "sign"]),
+        ('{% import "macros.yml.j2" as m %}{{ m.greet("x", <CURSOR>', ["mark="]),
+    ],
+)
+def test_other_templates_give_their_paths_and_names(line: str, expected: list[str]) -> None:
+    found = labels(INCLUDES % line)
+
+    assert [label for label in expected if label not in found] == [], found
+    assert "_own" not in found
+    assert "main.yml.j2" not in found
+
+
+def test_the_whole_path_between_the_quotes_is_replaced() -> None:
+    found, text, _, _ = asked(INCLUDES % '{% include "sec<CURSOR>tions/x.yml.j2" %}')
+    assert found is not None
+
+    after = accepted(text, found, next(item for item in found.items if item.label.startswith("sections")))
+
+    assert after == parse(INCLUDES % '{% include "sections/tail.yml.j2" %}')["main.yml.j2"].text
+
+
+def test_a_section_knows_the_inputs_that_its_entry_declares() -> None:
+    fixture = (
+        "-- main.yml.j2 --\n{#---\ninput_keys: {tone: {type: string}}\n---#}\n- name: a\n  content: x\n"
+        '{% include "tail.yml.j2" %}\n-- tail.yml.j2 --\n- name: tail\n  content: "{{ <CURSOR> }}"\n'
+    )
+
+    assert "tone" in labels(fixture)
+
+
+def test_the_sample_gives_names_and_keys_that_nothing_declares() -> None:
+    header = "{#---\nexamples:\n  - order: {id: 7, lines: [{sku: x}]}\n---#}\n"
+    part = "- name: a\n  content: '{{ %s }}'\n"
+
+    assert "order" in labels(header + part % "<CURSOR>", render=True)
+    assert labels(header + part % "order.<CURSOR>", render=True)[:2] == ["id", "lines"]
+    assert "sku" in labels(header + part % "order.lines[0].<CURSOR>")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets" / "tickets.csv").write_text("text,expected\nhello,x\n")
+    (tmp_path / "datasets" / "rows.jsonl").write_text('{"ticket": {"title": "t"}}\n')
+    (tmp_path / "helpers.py").write_text('def shout(text: str, by: int = 1) -> str:\n    """Louder."""\n')
+    (tmp_path / "metrics.py").write_text(
+        "@discrete_metric()\ndef right(a):\n    '''Right?'''\n\ndef no(): ...\n"
+    )
+    (tmp_path / "promptls.toml").write_text('[models.office]\nprovider = "openai"\nmodel = "qwen3"\n')
+    (tmp_path / "sample.yml").write_text("text: x\n")
+    return tmp_path
+
+
+def in_project(project: Path, fixture: str) -> list[str]:
+    marked = parse(fixture)["main.yml.j2"]
+    workspace = Workspace([project])
+    path = str(project / "main.yml.j2")
+    workspace.open(path, marked.text, 1)
+    found = complete(workspace.snapshot, path, marked.cursor or 0)
+    return [item.label for item in found.items] if found else []
+
+
+PROJECT_HEADER = """\
+{#---
+functions: helpers.py
+experiments:
+  e: {dataset: datasets/tickets.csv}
+  f: {dataset: datasets/rows.jsonl}
+%s---#}
+- name: a
+  content: '%s'
+"""
+
+
+@pytest.mark.parametrize(
+    ("header", "content", "expected"),
+    [
+        ("", "{{ <CURSOR>", ["text", "ticket", "shout"]),
+        ("", "{{ ticket.<CURSOR> }}", ["title"]),
+        ("", "{{ shout(<CURSOR>", ["text=", "by="]),
+        ("samples: <CURSOR>\n", "", ["sample.yml"]),
+        ("  g: {dataset: <CURSOR>}\n", "", ["datasets/tickets.csv", "datasets/rows.jsonl"]),
+        ("  g:\n    metrics: [<CURSOR>]\n", "", ["metrics.py:right", "exact_match"]),
+        ("  g:\n    models: [<CURSOR>]\n", "", ["office"]),
+    ],
+)
+def test_files_beside_the_prompt_are_known(
+    project: Path, header: str, content: str, expected: list[str]
+) -> None:
+    found = in_project(project, PROJECT_HEADER % (header, content))
+
+    assert [label for label in expected if label not in found] == [], found
+    assert "metrics.py:no" not in found
+
+
+@pytest.mark.parametrize(
+    ("fixture", "label", "words"),
+    [
+        (in_content("{{ user | <CURSOR>"), "truncate", ["truncate(length=255", "truncated copy"]),
+        (in_content("{{ user is <CURSOR>"), "divisibleby", ["divisible by a number"]),
+        (in_content("{% <CURSOR>"), "for", ["once for each element"]),
+        (in_content("{% if user %}{% <CURSOR>"), "endif", ["Closes the `if` block"]),
+        (in_content("{{ <CURSOR>"), "user", ["Who asks.", "mapping with name"]),
+        (in_content("{{ <CURSOR>"), "range", ["range(start", "up to, but not including"]),
+        (in_content("{{ <CURSOR>"), "escape_special_characters", ["line breaks written"]),
+        (in_content("{% for t in turns %}{{ loop.<CURSOR> }}{% endfor %}"), "index", ["from 1"]),
+        (in_content("{# Greets. #}{% macro f(a) %}{% endmacro %}{{ <CURSOR> }}"), "f", ["f(a)", "Greets."]),
+        (in_content("{# promptls: ignore[<CURSOR>"), "unknown-role", ["role"]),
+        ("- name: a\n  <CURSOR>\n", "content", ["What the model reads"]),
+        ("- name: a\n  role: <CURSOR>\n", "assistant", ["What the model said"]),
+        (in_header("<CURSOR>\n"), "token_limit", ["The most tokens"]),
+        (INCLUDES % '{% from "macros.yml.j2" import <CURSOR> %}', "greet", ["greet(name, mark='!')", "Greets somebody."]),
+        (INCLUDES % '{% include "<CURSOR>" %}', "sections/tail.yml.j2", ["1 part: `tail`"]),
+    ],
+)  # fmt: skip
+def test_an_item_is_documented(fixture: str, label: str, words: list[str]) -> None:
+    found, text, snapshot, path = asked(fixture)
+    assert found is not None
+    assert label in [item.label for item in found.items]
+
+    said = documentation(snapshot, path, label, found.source, found.path, found.insert.end)
+
+    assert [each for each in words if each not in said] == [], said

@@ -1,0 +1,29 @@
+"""What a text becomes when a completed item is accepted, as an editor does it."""
+
+from __future__ import annotations
+
+import re
+
+from promptls.features.completion import Completion, Item
+
+_CHOICE = re.compile(r"\$\{\d+\|([^,|]*)[^|]*\|\}")
+_NAMED = re.compile(r"\$\{\d+:((?:[^}\\]|\\.)*)\}")
+_STOP = re.compile(r"\$\{?\d+\}?")
+
+
+def accepted(text: str, found: Completion, item: Item, *, with_snippets: bool = True) -> str:
+    """The text with `item` in the place of the word; its placeholders filled in as they are."""
+    new = item.snippet if item.snippet and with_snippets else item.plain_text
+    if item.snippet and with_snippets:
+        line_start = text.rfind("\n", 0, found.insert.start) + 1
+        line = text[line_start : found.insert.start]
+        indent = line[: len(line) - len(line.lstrip(" "))]
+        new = filled(new).replace("\n", f"\n{indent}")
+    return text[: found.replace.start] + new + text[found.replace.end :]
+
+
+def filled(snippet: str) -> str:
+    """A snippet with its placeholders as they are, and nothing where it has none."""
+    text = _CHOICE.sub(lambda match: match[1], snippet)
+    text = _NAMED.sub(lambda match: match[1].replace("\\}", "}"), text)
+    return _STOP.sub("", text)
