@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from promptls.meaning.contents import Content, block_indent, chunk_contents, tags_in
+from promptls.meaning.names import FileNames
 from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, Resolver
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.nodes import (
@@ -67,6 +68,11 @@ def printed_inputs(chunk: Chunk) -> tuple[PrintedInput, ...]:
     chunk binds it to the elements of one.
     """
     return tuple(_printed(chunk))
+
+
+def set_names(names: FileNames) -> frozenset[str]:
+    """The names that stand for what the file itself makes somewhere, and so perhaps for no input."""
+    return frozenset[str]().union(*(names.bound_names(kind) for kind in ("set", "import", "macro", "with")))
 
 
 def _printed(chunk: Chunk) -> Iterator[PrintedInput]:

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Looks at statements and comments that stand alone on a line of a block scalar (`|`), once for each
-content. A line at the very beginning or end of the content, which Prompt Poet strips, is left alone, and so
+Looks at statements and comments that stand alone on a line of a block scalar (`|`): points at the first of
+the file, and counts the others. Where its severity is set higher, it points into each content. A line at the very beginning or end of the content, which Prompt Poet strips, is left alone, and so
 is a tag that trims its line (`{%-`).
 
 ## Why is this bad?
@@ -18,7 +18,7 @@ between any two of its turns. Some models read a blank line as the end of a list
   content: |
     Rules:
     {% for rule in rules %}
-       ^^^ blank-line-from-tag: `for` on a line of its own leaves a blank line in the prompt, and 1 more tag here
+       ^^^ blank-line-from-tag: `for` on a line of its own leaves a blank line in the prompt, and 1 more tag in this file
     - {{ escape_special_characters(rule) }}
     {% endfor %}
 ```
@@ -39,11 +39,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from promptls.meaning.contents import MOVED, Content, chunk_contents, tags_in
-from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
-from promptls.settings.project import Project
+from promptls.rules.first_places import FirstPlaces
+from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.problems import tag_tree
@@ -59,28 +59,40 @@ class _TagLine(NamedTuple):
     tags: tuple[Tag, ...]
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
-    """The first tag of each of the chunk's contents that leaves a blank line."""
+class _Place(NamedTuple):
+    """The lines of tags in one content, and all tags in it."""
+
+    lines: tuple[_TagLine, ...]
+    tags: tuple[Tag, ...]
+
+
+def _in_chunk(chunk: Chunk) -> Iterator[tuple[str, _Place, int]]:
     for content in chunk_contents(chunk):
         if content.value.style != "|" or _holds_moved_text(chunk, content):
             continue
         tags = list(tags_in(chunk, content))
-        found = [line for line in _tag_lines(chunk, tags) if _is_between(chunk, content, line, tags)]
-        if not found:
-            continue
-        tag = found[0].tags[0]
-        word = "comment" if tag.kind == "comment" else f"`{tag_tree(tag).statement.keyword}`"
-        span = (
-            tag.span
-            if tag.kind == "comment"
-            else tag_tree(tag).statement.keyword_span.shifted(tag.span.start)
-        )
-        more = len(found) - 1
-        others = f", and {more} more {'tags' if more > 1 else 'tag'} here" if more else ""
-        message = f"{word} on a line of its own leaves a blank line in the prompt{others}"
+        found = tuple(line for line in _tag_lines(chunk, tags) if _is_between(chunk, content, line, tags))
+        if found:
+            yield "", _Place(found, tuple(tags)), len(found)
+
+
+_PLACES: Final = FirstPlaces("blank-line-from-tag", _in_chunk)
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """The first tag of the file that leaves a blank line."""
+    for noticed in _PLACES.noticed(context):
+        lines, tags = noticed.item
+        tag = lines[0].tags[0]
         if tag.kind == "comment":
-            message = f"a {message}"
-        yield Finding(span, message, tuple(_fix(chunk, found, tags)))
+            word, span = "a comment", tag.span
+        else:
+            statement = tag_tree(tag).statement
+            word, span = f"`{statement.keyword}`", statement.keyword_span.shifted(tag.span.start)
+        others = noticed._replace(others=noticed.others + len(lines) - 1).and_others("tag", "tags")
+        message = f"{word} on a line of its own leaves a blank line in the prompt{others}"
+        fixes = tuple(_fix(noticed.located.chunk, lines, tags))
+        yield Finding(span, message, fixes).shifted(noticed.located.start)
 
 
 def _holds_moved_text(chunk: Chunk, content: Content) -> bool:
@@ -170,7 +182,7 @@ def _written_lines(chunk: Chunk, start: int, end: int) -> set[int]:
     return found
 
 
-def _fix(chunk: Chunk, lines: list[_TagLine], tags: list[Tag]) -> Iterator[Fix]:
+def _fix(chunk: Chunk, lines: tuple[_TagLine, ...], tags: tuple[Tag, ...]) -> Iterator[Fix]:
     """Trims the line break before each tag, unless a blank line that is meant would go as well."""
     if any(tag.trims_before or tag.trims_after for tag in tags):
         return
@@ -190,5 +202,5 @@ RULE = Rule(
     severity="hint",
     module=__name__,
     kinds=PARTS_KINDS,
-    check_chunk=check_chunk,
+    check=check,
 )

@@ -2,7 +2,8 @@
 
 ## What it does
 
-Points at the filters `escape`, `e` and `forceescape`.
+Points at the first `escape`, `e` or `forceescape` of the file, and counts the others. Where its severity is
+set higher, it points at each.
 
 ## Why is this bad?
 
@@ -31,10 +32,10 @@ Use instead:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
-from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
-from promptls.settings.project import Project
+from promptls.rules.first_places import FirstPlaces
+from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Filter
 from promptls.syntax.jinja.problems import expressions_in
@@ -43,12 +44,30 @@ from promptls.text.span import Span
 _ESCAPING: Final = frozenset({"e", "escape", "forceescape"})
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
-    """The filters in the chunk's tags that escape for HTML."""
+class _Place(NamedTuple):
+    """A filter, and where its tag begins."""
+
+    node: Filter
+    tag: int
+
+
+def _in_chunk(chunk: Chunk) -> Iterator[tuple[str, _Place, int]]:
     for start, node in expressions_in(chunk):
         if isinstance(node, Filter) and node.name in _ESCAPING:
-            message = f"`{node.name}` writes HTML: quotes reach the model as `&#34;`"
-            yield Finding(node.name_span.shifted(start), message, tuple(_fixes(chunk, node, start)))
+            yield "", _Place(node, start), 1
+
+
+_PLACES: Final = FirstPlaces("html-escape", _in_chunk)
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """The first filter of the file that escapes for HTML."""
+    for noticed in _PLACES.noticed(context):
+        node, tag = noticed.item
+        others = noticed.and_others("such filter", "such filters")
+        message = f"`{node.name}` writes HTML: quotes reach the model as `&#34;`{others}"
+        fixes = tuple(_fixes(noticed.located.chunk, node, tag))
+        yield Finding(node.name_span.shifted(tag), message, fixes).shifted(noticed.located.start)
 
 
 def _fixes(chunk: Chunk, node: Filter, start: int) -> Iterator[Fix]:
@@ -70,5 +89,5 @@ RULE = Rule(
     severity="hint",
     module=__name__,
     kinds=PARTS_KINDS,
-    check_chunk=check_chunk,
+    check=check,
 )

@@ -2,8 +2,9 @@ r"""A backslash and an `n` that become a line break.
 
 ## What it does
 
-Points at a written-out `\n` or `\r` in a content, once for each content. Inside double quotes YAML reads
-`\n` itself, and only `\\n` counts.
+Points at a written-out `\n` or `\r` in a content: the first of the file, and counts the others. Where its
+severity is set higher, it points at each content. Inside double quotes YAML reads `\n` itself, and only
+`\\n` counts.
 
 ## Why is this bad?
 
@@ -33,11 +34,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from promptls.meaning.contents import Content, block_indent, chunk_contents
-from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
-from promptls.settings.project import Project
+from promptls.rules.first_places import FirstPlaces
+from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
 from promptls.text.span import Span
 
@@ -45,17 +46,33 @@ _BREAK: Final = re.compile(r"\\[nr]")
 _BREAK_IN_QUOTES: Final = re.compile(r"(?<!\\)(?:\\\\)*?(\\\\[nr])")
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
-    """The first written-out line break of each content in the chunk."""
-    if "\\" not in chunk.text:
-        return
-    for content in chunk_contents(chunk):
-        places = list(_breaks(chunk, content))
-        if places:
-            written = chunk.text[places[0].end - 2 : places[0].end]
-            others = f", and {len(places) - 1} more here" if len(places) > 1 else ""
-            message = f"Prompt Poet makes a line break of `{written}`{others}"
-            yield Finding(places[0], message, tuple(_fix(chunk, content, places)))
+class _Place(NamedTuple):
+    """A content and the written-out line breaks in it."""
+
+    content: Content
+    breaks: tuple[Span, ...]
+
+
+def _in_chunk(chunk: Chunk) -> Iterator[tuple[str, _Place, int]]:
+    if "\\" in chunk.text:
+        for content in chunk_contents(chunk):
+            breaks = tuple(_breaks(chunk, content))
+            if breaks:
+                yield "", _Place(content, breaks), len(breaks)
+
+
+_PLACES: Final = FirstPlaces("literal-line-break", _in_chunk)
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """The first written-out line break of the file."""
+    for noticed in _PLACES.noticed(context):
+        content, breaks = noticed.item
+        chunk = noticed.located.chunk
+        written = chunk.text[breaks[0].end - 2 : breaks[0].end]
+        others = noticed._replace(others=noticed.others + len(breaks) - 1).and_others("like it", "like it")
+        message = f"Prompt Poet makes a line break of `{written}`{others}"
+        yield Finding(breaks[0], message, tuple(_fix(chunk, content, breaks))).shifted(noticed.located.start)
 
 
 def _breaks(chunk: Chunk, content: Content) -> Iterator[Span]:
@@ -67,7 +84,7 @@ def _breaks(chunk: Chunk, content: Content) -> Iterator[Span]:
             yield place
 
 
-def _fix(chunk: Chunk, content: Content, places: list[Span]) -> Iterator[Fix]:
+def _fix(chunk: Chunk, content: Content, places: tuple[Span, ...]) -> Iterator[Fix]:
     """Real line breaks in place of the written ones, where stripping does not take them away again."""
     indent = block_indent(chunk, content) if content.value.style == "|" else None
     if indent is None:
@@ -89,5 +106,5 @@ RULE = Rule(
     severity="hint",
     module=__name__,
     kinds=PARTS_KINDS,
-    check_chunk=check_chunk,
+    check=check,
 )

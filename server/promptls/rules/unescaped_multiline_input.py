@@ -2,7 +2,8 @@
 
 ## What it does
 
-Points at an input that is printed as it is into a block scalar (`|`, `>`) or into quotes. Nothing is said
+Points at an input that is printed as it is into a block scalar (`|`, `>`) or into quotes: at the first such
+place of each value, and counts the others. Where its severity is set higher, it points at each. Nothing is said
 where the value goes through `escape_special_characters`, `tojson` or `indent` with the block's own
 indentation, where the template uses it as a number, a truth value, a list or a mapping, and where its type
 or its `enum` in `input_keys` leaves no room for a line break. Where an example in the file gives the
@@ -34,17 +35,17 @@ Use instead:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from promptls.meaning.contents import block_indent
 from promptls.meaning.header import Declarations
-from promptls.meaning.printed_inputs import PrintedInput, printed_inputs
+from promptls.meaning.printed_inputs import PrintedInput, printed_inputs, set_names
 from promptls.meaning.shape import Shape
 from promptls.meaning.shapes import used_shapes
+from promptls.rules.first_places import FirstPlaces
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.group import chunks_where, united
 
 _QUOTES: Final = {"'": "single", '"': "double"}
 _ONE_LINE_SHAPES: Final = frozenset({"number", "boolean", "list", "mapping", "callable"})
@@ -54,36 +55,41 @@ _ONE_LINE_FORMATS: Final = frozenset(
 )
 
 
-def _is_multiline_place(value: PrintedInput) -> bool:
-    return value.content.is_block or value.content.value.style in _QUOTES
+def _in_chunk(chunk: Chunk) -> Iterator[tuple[str, PrintedInput, int]]:
+    for value in printed_inputs(chunk):
+        if value.content.is_block or value.content.value.style in _QUOTES:
+            yield value.text, value, 1
 
 
-_prints: Final = united(lambda chunk: any(map(_is_multiline_place, printed_inputs(chunk))), any)
+_PLACES: Final = FirstPlaces("unescaped-multiline-input", _in_chunk)
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The inputs that the file prints as they are, where a line break would matter."""
-    root = context.template.source.root
-    if not _prints(root):
-        return
-    names = context.template.names
-    bound = frozenset[str]().union(*(names.bound_names(kind) for kind in ("set", "import", "macro", "with")))
-    shapes = used_shapes(context.template)
-    schemas = {key.name: key.schema for key in context.template.declarations.inputs or ()}
     broken = _names_with_line_breaks(context.template.declarations)
-    for located in chunks_where(root, _prints):
-        for value in printed_inputs(located.chunk):
-            if not _is_multiline_place(value) or value.name in bound:
-                continue
-            schema = _schema_at(schemas.get(value.name, {}), value.keys)
-            if _is_one_line(schema) or _shape_kind(shapes.get(value.name), value.keys) in _ONE_LINE_SHAPES:
-                continue
-            message, severity = _message(value), None
-            if value.name in broken and not value.keys:
-                message = f"an example gives `{value.text}` with a line break: {_effect(value)}"
-                severity = "warning"
-            fixes = tuple(fix.shifted(located.start) for fix in _fixes(located.chunk, value))
-            yield Finding(value.span.shifted(located.start), message, fixes, severity=severity)  # type: ignore[arg-type]  # one of the severities
+    bound: frozenset[str] | None = None
+    shapes: Mapping[str, Shape] = {}
+    schemas = {key.name: key.schema for key in context.template.declarations.inputs or ()}
+    seen: set[str] = set()
+    for noticed in _PLACES.noticed(context, every=bool(broken)):
+        if bound is None:
+            bound = set_names(context.template.names)
+            shapes = used_shapes(context.template)
+        value, start = noticed.item, noticed.located.start
+        if value.name in bound:
+            continue
+        if _is_one_line(_schema_at(schemas.get(value.name, {}), value.keys)):
+            continue
+        if _shape_kind(shapes.get(value.name), value.keys) in _ONE_LINE_SHAPES:
+            continue
+        fixes = tuple(_fixes(noticed.located.chunk, value))
+        if value.name in broken and not value.keys:
+            message = f"an example gives `{value.text}` with a line break: {_effect(value)}"
+            yield Finding(value.span, message, fixes, severity="warning").shifted(start)
+        elif not broken or value.text not in seen:
+            seen.add(value.text)
+            message = _message(value) + noticed.and_others("place like this", "places like this")
+            yield Finding(value.span, message, fixes).shifted(start)
 
 
 def _message(value: PrintedInput) -> str:

@@ -2,8 +2,9 @@
 
 ## What it does
 
-Points at an input in a content that is written on the key's own line, without quotes and without `|`.
-`tojson` keeps it silent.
+Points at an input in a content that is written on the key's own line, without quotes and without `|`:
+at the first such place of each value, and counts the others. Where its severity is set higher, it points at
+each. `tojson` keeps it silent.
 
 ## Why is this bad?
 
@@ -34,33 +35,30 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.meaning.contents import column_of
-from promptls.meaning.printed_inputs import PrintedInput, printed_inputs
+from promptls.meaning.printed_inputs import PrintedInput, printed_inputs, set_names
+from promptls.rules.first_places import FirstPlaces
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.group import chunks_where, united
 from promptls.text.span import Span
 
 
-def _is_plain(value: PrintedInput) -> bool:
-    content = value.content.value
-    return content.style == "" and content.span.start <= value.span.start < content.span.end
+def _in_chunk(chunk: Chunk) -> Iterator[tuple[str, PrintedInput, int]]:
+    for value in printed_inputs(chunk):
+        content = value.content.value
+        if content.style == "" and content.span.start <= value.span.start < content.span.end:
+            yield value.text, value, 1
 
 
-_prints: Final = united(lambda chunk: any(map(_is_plain, printed_inputs(chunk))), any)
+_PLACES: Final = FirstPlaces("unquoted-input", _in_chunk)
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The inputs that the file prints without quotes."""
-    root = context.template.source.root
-    if not _prints(root):
-        return
-    names = context.template.names
-    bound = frozenset[str]().union(*(names.bound_names(kind) for kind in ("set", "import", "macro", "with")))
-    for located in chunks_where(root, _prints):
-        for value in printed_inputs(located.chunk):
-            if _is_plain(value) and value.name not in bound:
-                fixes = tuple(fix.shifted(located.start) for fix in _fixes(located.chunk, value))
-                yield Finding(value.span.shifted(located.start), _message(located.chunk, value), fixes)
+    for noticed in _PLACES.noticed(context):
+        value, chunk = noticed.item, noticed.located.chunk
+        if value.name not in set_names(context.template.names):
+            message = _message(chunk, value) + noticed.and_others("place like this", "places like this")
+            yield Finding(value.span, message, tuple(_fixes(chunk, value))).shifted(noticed.located.start)
 
 
 def _message(chunk: Chunk, value: PrintedInput) -> str:
