@@ -15,6 +15,7 @@ from lsprotocol import types
 
 from promptls.features.semantic_tokens.legend import MODIFIERS as SEMANTIC_MODIFIERS
 from promptls.features.semantic_tokens.legend import TYPES as SEMANTIC_TYPES
+from promptls.protocol import file_operations
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,14 @@ METHODS: Final = (
         form="typed, later",
     ),
     Method(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, "documents:did_change_watched_files"),
+    Method(types.WORKSPACE_DID_CREATE_FILES, "file_operations:did_create", file_operations.options),
+    Method(types.WORKSPACE_DID_RENAME_FILES, "file_operations:did_rename", file_operations.options),
+    Method(types.WORKSPACE_DID_DELETE_FILES, "file_operations:did_delete", file_operations.options),
+    Method(
+        types.WORKSPACE_WILL_RENAME_FILES,
+        "requests.will_rename_files:will_rename_files",
+        file_operations.options,
+    ),
     Method(types.TEXT_DOCUMENT_DID_OPEN, "documents:did_open"),
     Method(types.TEXT_DOCUMENT_DID_CHANGE, "documents:did_change", form="json"),
     Method(types.TEXT_DOCUMENT_DID_SAVE, "documents:did_save"),

@@ -15,9 +15,10 @@ GLOBS: Final = (
     "**/*.{yml,yaml}.j2",
     f"**/{SETTINGS_FILE}",
     f"**/{PYPROJECT_FILE}",
-    "**/*.{csv,jsonl,json,yml,yaml,py}",
+    "**/*.{csv,jsonl,json,parquet,yml,yaml,py}",
+    "**/*.{j2,jinja,jinja2,txt,md}",
 )
-"""Prompt files, settings, data sets with results, samples, functions and metrics."""
+"""Prompt files, settings, data sets with results, samples, functions and metrics, and what is included."""
 
 
 async def register(session: Session) -> None:

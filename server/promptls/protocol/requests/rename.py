@@ -40,14 +40,15 @@ def rename_symbol(session: Session, params: types.RenameParams) -> types.Workspa
         edits = rename(session.snapshot, *asked, params.new_name)
     except Failure as failure:
         raise _refusal(failure) from None
-    return _workspace_edit(session, edits)
+    return workspace_edit(session, edits)
 
 
 def _refusal(failure: Failure) -> JsonRpcException:
     return JsonRpcException(failure.message, types.LSPErrorCodes.RequestFailed.value)
 
 
-def _workspace_edit(session: Session, edits: tuple[RenameEdit, ...]) -> types.WorkspaceEdit:
+def workspace_edit(session: Session, edits: tuple[RenameEdit, ...]) -> types.WorkspaceEdit:
+    """The edits of all files, in the form that the client takes."""
     by_file = {path: list(each) for path, each in groupby(edits, attrgetter("path"))}
     if not session.flags.versioned_edits:
         return types.WorkspaceEdit(
