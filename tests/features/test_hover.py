@@ -218,3 +218,28 @@ def test_the_keys_of_a_prompt_object_are_those_of_ragas() -> None:
 )
 def test_there_is_nothing_to_say_of_plain_text(text: str) -> None:
     check_no_hover(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("- name: a\n  content: {{ his<CURSOR>tory[0].text }}\n",
+         "`history`: input, used as list of mappings with text"),
+        ("- name: a\n  content: {{ to<CURSOR>ne }}\n", "`tone`: input"),
+        ("{#---\ninput_keys: {turns: {type: array}}\n---#}\n{{ (tur<CURSOR>ns | first).said }}\n",
+         "`turns`: input, array, declared in `main.yml.j2`, used as list of mappings with said"),
+        ("{% for t in turns %}\n- name: a\n  content: {{ <CURSOR>t.said.by }}\n{% endfor %}\n",
+         "`t`: loop variable in line 1, used as mapping with said"),
+        ("{% for <CURSOR>t in turns %}\n- name: a\n  content: {{ t.said.by }}\n{% endfor %}\n",
+         "`t`: loop variable in line 1, used as mapping with said"),
+        ("{% set b<CURSOR>oss = user.boss %}\n- name: a\n  content: {{ boss.name }}\n",
+         "`boss`: variable set in line 1, used as mapping with name"),
+    ],
+)  # fmt: skip
+def test_a_variable_tells_what_it_is_used_as(text: str, first: str) -> None:
+    snapshot, files = opened(text)
+
+    shown = hover(snapshot, f"/project/{MAIN}", files[MAIN].cursor or 0, None)
+
+    assert shown is not None
+    assert shown.markdown.split("\n")[0] == first

@@ -66,8 +66,12 @@ def shape_at(
 
     None where it is no way from an input.
     """
-    path = resolved_at(template, path_of(expression), offset)
-    shape = inputs.get(str(path[0].key)) if path else None
+    return shape_under(inputs, resolved_at(template, path_of(expression), offset))
+
+
+def shape_under(shapes: Mapping[str, Shape], path: Path) -> Shape | None:
+    """The shape at the end of a path from one of the variables; None where nothing is known of it."""
+    shape = shapes.get(str(path[0].key)) if path else None
     for step in path[1:]:
         if shape is None:
             return None
@@ -88,16 +92,17 @@ def shapes_at(template: Template, offset: int, used: Mapping[str, Shape]) -> Map
 
 
 def _walk_to(template: Template, offset: int) -> _Walk:
-    """The blocks that are open at `offset`."""
+    """The blocks that are open at `offset`; what the tag there sets is not known in it yet."""
     located = template.source.located(offset)
     walk = _Walk()
     for piece in _pieces_before(template.source.root, located.index):
         walk.take(stretches(piece))
+    inside = offset - located.start
     for tag in chunk_uses(located.chunk):
-        if tag.start >= offset - located.start:
+        if tag.start >= inside:
             break
         for event in tag.events:
-            if not isinstance(event, Use):
+            if not isinstance(event, Use) and (tag.end <= inside or not isinstance(event, Bind)):
                 walk.step(event)
     walk.found.clear()
     return walk
@@ -153,15 +158,15 @@ def _loose(events: Sequence[Piece | Use]) -> frozenset[int]:
     for index, event in enumerate(events):
         if isinstance(event, Open):
             stack.append((event.keyword, [index]))
-        elif isinstance(event, Middle):
-            (stack[-1][1] if stack else loose).append(index)
-        elif isinstance(event, Close):
-            if any(keyword == event.keyword for keyword, _ in stack):
-                while stack[-1][0] != event.keyword:
-                    loose += stack.pop()[1]
-                stack.pop()
-            else:
-                loose.append(index)
+        elif isinstance(event, Middle) and stack:
+            stack[-1][1].append(index)
+        elif isinstance(event, Close) and stack and stack[-1][0] == event.keyword:
+            stack.pop()
+        elif isinstance(event, (Middle, Close)):
+            # A block closed by the wrong tag takes those inside it along, also those of the text around.
+            loose += [number for _, numbers in stack for number in numbers]
+            stack.clear()
+            loose.append(index)
     return frozenset((*loose, *(index for _, indexes in stack for index in indexes)))
 
 
@@ -246,6 +251,8 @@ class _Walk:
 
     def _middle(self, event: Middle) -> None:
         frame = self.frames[-1]
+        if frame.keyword == "for":  # behind a loop's `else` its variable is gone
+            frame.names.clear()
         if frame.keyword != "if":
             return
         for name in frame.names:

@@ -51,7 +51,8 @@ Event: TypeAlias = Use | Bind | Open | Middle | Close
 
 
 class TagUses(NamedTuple):
-    """The events of one tag, which begins at `start`."""
+    """The events of one tag, which reaches from `start` to `end` in its chunk."""
 
     start: int
+    end: int
     events: tuple[Event, ...]

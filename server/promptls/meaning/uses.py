@@ -63,7 +63,7 @@ _IMPLIED: Final = {"macro": ("caller", "varargs", "kwargs"), "block": ("super",)
 def chunk_uses(chunk: Chunk) -> tuple[TagUses, ...]:
     """What the chunk's tags use and bind, tag by tag; spans count from the chunk's start."""
     return tuple(
-        TagUses(tag.span.start, tuple(_Reader(tag.span.start).statement(tag_tree(tag).statement)))
+        TagUses(*tag.span, tuple(_Reader(tag.span.start).statement(tag_tree(tag).statement)))
         for tag in chunk.tags
         if tag.kind in {"output", "statement"}
     )

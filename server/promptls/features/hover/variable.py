@@ -9,13 +9,18 @@ from typing import Any, Final
 
 from promptls.features.hover.hover import Hover, code
 from promptls.meaning.header import InputKey
+from promptls.meaning.names import chunk_bindings
+from promptls.meaning.paths import Step
 from promptls.meaning.scopes import GLOBALS, Binding
+from promptls.meaning.shape import Shape
+from promptls.meaning.shapes import resolved_at, shape_under
 from promptls.meaning.template import Template
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.values import plain
 from promptls.systems.prompt_poet.vocabulary import RESERVED_INPUTS
 from promptls.text.span import Span
 from promptls.workspace.contract import functions_path
+from promptls.workspace.needs import needed_shapes
 from promptls.workspace.python_names import functions_in
 from promptls.workspace.snapshot import Snapshot
 
@@ -37,6 +42,9 @@ _GLOBAL_WORDS: Final = {
     "joiner": "`joiner(sep)`: empty at its first call, the separator at every further one.",
     "namespace": "`namespace(name=value, …)`: holds variables that a loop's body can change for good.",
 }
+_STANDS_FOR: Final = frozenset({"set", "for", "with"})
+"""How names are bound that may stand for an input or a part of one."""
+_PLAIN_TYPES: Final = frozenset({"string", "integer", "number", "boolean", "null"})
 _MOST_VALUE: Final = 300
 _MOST_LINES: Final = 12
 
@@ -45,13 +53,15 @@ def hover_variable(
     snapshot: Snapshot, path: str, template: Template, offset: int, newest: FileRendering | None
 ) -> Hover | None:
     """What is known of the variable that is read or bound at `offset`, or declared in the header."""
-    for reading in template.names.readings:
+    for reading in template.names.readings_in(offset):
         if reading.span.contains(offset):
             binding = reading.binding
             return _hover(
                 snapshot, path, reading.name, reading.span, binding, newest, certain=reading.certain
             )
-    for binding in template.names.bindings:
+    located = template.source.located(offset)
+    for local in chunk_bindings(located.chunk):
+        binding = local._replace(span=local.span.shifted(located.start))
         if binding.span.contains(offset):
             return _hover(snapshot, path, binding.name, binding.span, binding, newest, certain=True)
     for declared in template.declarations.inputs or ():
@@ -80,7 +90,8 @@ def _hover(
             else f" in line {template.source.place(binding.span.start).line + 1}"
         )
         sometimes = "" if certain else ", on some ways to this place; else an input"
-        texts.append(f"{code(name)}: {_BINDING_WORDS.get(binding.kind, 'variable')}{line}{sometimes}")
+        used = _used_as(_local_shape(snapshot, path, template, name, span, binding))
+        texts.append(f"{code(name)}: {_BINDING_WORDS.get(binding.kind, 'variable')}{line}{sometimes}{used}")
     if binding is None or not certain:
         texts += _input_texts(snapshot, path, name, newest)
     texts += _elsewhere(snapshot, path, name, span, binding)
@@ -103,11 +114,12 @@ def _input_texts(snapshot: Snapshot, path: str, name: str, newest: FileRendering
             return
     declared = _declared(snapshot, path, name)
     if declared is None:
-        yield f"{code(name)}: input"
+        yield f"{code(name)}: input{_used_as(_input_shape(snapshot, path, name))}"
     else:
         where, key = declared
         kind = key.schema.get("type")
-        yield f"{code(name)}: input{f', {kind}' if kind else ''}, declared in {code(Path(where).name)}"
+        used = "" if kind in _PLAIN_TYPES else _used_as(_input_shape(snapshot, where, name))
+        yield f"{code(name)}: input{f', {kind}' if kind else ''}, declared in {code(Path(where).name)}{used}"
         if description := key.schema.get("description"):
             yield str(description)
         if "enum" in key.schema:
@@ -117,6 +129,34 @@ def _input_texts(snapshot: Snapshot, path: str, name: str, newest: FileRendering
     if newest is not None and name in newest.sample.data:
         value = _shown(newest.sample.data[name])
         yield f"in {code(newest.sample.name)} ({newest.sample.source}): {code(value)}"
+
+
+def _input_shape(snapshot: Snapshot, path: str, name: str) -> Shape | None:
+    """The shape of an input by its uses, in the file at `path` and in those that it includes."""
+    return needed_shapes(snapshot, path).get(name)
+
+
+def _local_shape(
+    snapshot: Snapshot, path: str, template: Template, name: str, span: Span, binding: Binding
+) -> Shape | None:
+    """The shape of what a loop's or another variable stands for; None where that is no part of an input."""
+    if binding.kind not in _STANDS_FOR:
+        return None
+    place = span.start
+    if binding.span == span and binding.kind in {"set", "with"}:
+        located = template.source.located(place)
+        place = located.start + next(
+            (tag.span.end for tag in located.chunk.tags if tag.span.end > place - located.start), 0
+        )
+    way = resolved_at(template, (Step(name),), place)
+    return shape_under(needed_shapes(snapshot, path), way)
+
+
+def _used_as(shape: Shape | None) -> str:
+    """What the uses of a value say of it, as the end of a sentence; empty where that is little."""
+    if shape is None or shape.kind in {"unknown", "any", "scalar"}:
+        return ""
+    return f", used as {shape.words}"
 
 
 def _declared(snapshot: Snapshot, path: str, name: str) -> tuple[str, InputKey] | None:
@@ -137,8 +177,8 @@ def _elsewhere(
     assert template is not None
     lines = [
         template.source.place(reading.span.start).line + 1
-        for reading in template.names.readings
-        if reading.name == name and reading.binding == binding and reading.span != span
+        for reading in template.names.readings_of(name)
+        if reading.binding == binding and reading.span != span
     ]
     if lines:
         shown = ", ".join(map(str, dict.fromkeys(lines[:_MOST_LINES])))
@@ -150,7 +190,7 @@ def _elsewhere(
     files = [
         Path(other).name
         for other in around
-        if other != path and (its := snapshot.template(other)) is not None and name in its.names.inputs()
+        if other != path and (its := snapshot.template(other)) is not None and name in its.names.input_names
     ]
     if files:
         yield f"also an input of {', '.join(map(code, files))}"
