@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from promptls.cli.fixing import edited
+from promptls.features.mending import edited
 from promptls.cli.main import main
 from promptls.rules.rule import Edit
 from promptls.text.span import Span

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from promptls.features.code_actions import fix_all, quick_fixes
+from promptls.features.code_actions import fixes_together, quick_fixes
 from promptls.rules.rule import Edit, Finding, Fix
 from promptls.text.span import Span
 
@@ -24,4 +24,4 @@ def test_all_preferred_fixes_are_applied_and_of_two_that_touch_the_first() -> No
         finding(20, 21, "d", preferred=False),
     ]
 
-    assert fix_all(findings) == (Edit(Span(0, 3), "a"), Edit(Span(5, 8), "b"))
+    assert [fix.title for fix in fixes_together(findings)] == ["Change to b", "Change to a"]

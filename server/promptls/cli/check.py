@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from promptls.cli.baseline import Baseline, BaselineEntry
     from promptls.cli.checked import Checked, CheckedFile
     from promptls.cli.chosen_files import ChosenFiles
-    from promptls.cli.fixing import Mended
+    from promptls.features.mending import Mended
+    from promptls.rules.rule import Finding
 
 SUMMARY = "find mistakes in prompt files"
 
@@ -73,6 +74,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="warning",
         help="findings at least this grave make the exit code 1 (default: warning)",
     )
+    shown.add_argument(
+        "--no-render",
+        action="store_true",
+        help="leave out what needs the prompts rendered; starts no process",
+    )
     shown.add_argument("--verbose", action="store_true", help="say of every file which kind it is")
     known = parser.add_argument_group("known findings")
     known.add_argument("--baseline", metavar="FILE", help="do not report the findings that FILE lists")
@@ -88,8 +94,8 @@ def execute(arguments: argparse.Namespace) -> int:
     """Checks every chosen file; 1 where something is found that `--fail-on` names."""
     from promptls.cli.baseline import gone_entries, without_known
     from promptls.cli.checked import Checked, checked_file
-    from promptls.cli.fixing import mend
     from promptls.cli.rule_choice import chosen_rules
+    from promptls.features.mending import mend
     from promptls.rules.settings_problems import settings_problems
 
     _refuse_contradictions(arguments)
@@ -103,7 +109,8 @@ def execute(arguments: argparse.Namespace) -> int:
         if arguments.diff:
             return _show_diff(mended)
         _keep(mended, chosen, to_stdout=arguments.stdin_filename is not None)
-    files = tuple(checked_file(chosen.snapshot, path, rules) for path in chosen.all())
+    rendered = _findings_of_renderings(chosen, rules) if not arguments.no_render else {}
+    files = tuple(checked_file(chosen.snapshot, path, rules, rendered.get(path, ())) for path in chosen.all())
     gone: tuple[BaselineEntry, ...] = ()
     if known is not None:
         files = without_known(files, known.entries, known.path.parent)
@@ -124,6 +131,12 @@ def execute(arguments: argparse.Namespace) -> int:
     )
     _report(checked, arguments)
     return int(checked.failed())
+
+
+def _findings_of_renderings(chosen: ChosenFiles, rules: Container[str]) -> dict[str, tuple[Finding, ...]]:
+    from promptls.cli.check_renderings import findings_of_renderings
+
+    return findings_of_renderings(chosen.snapshot, chosen.all(), rules)
 
 
 def _refuse_contradictions(arguments: argparse.Namespace) -> None:

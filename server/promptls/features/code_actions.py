@@ -27,12 +27,6 @@ def quick_fixes(findings: Iterable[Finding], within: Span) -> tuple[QuickFix, ..
     )
 
 
-def fix_all(findings: Iterable[Finding]) -> tuple[Edit, ...]:
-    """The edits of every preferred fix, in the order of their places; of two that touch, the first."""
-    edits = (edit for fix in fixes_together(findings) for edit in fix.edits)
-    return tuple(sorted(edits, key=lambda edit: edit.span))
-
-
 def fixes_together(findings: Iterable[Finding]) -> tuple[Fix, ...]:
     """The preferred fixes that can be applied at once; of two that touch, the first."""
     fixes: list[Fix] = []

@@ -97,7 +97,7 @@ def _edits(chunk: Chunk, *, is_last: bool) -> FrameEdits:
     owners = _owners(chunk, yaml.roots)
     if not owners:
         return FrameEdits()
-    scalars = [_written(chunk, node) for root in yaml.roots for node in _scalars(root, 0)]
+    scalars = scalar_texts(chunk)
     reused = _reused(chunk)
 
     def is_frame(place: Span) -> bool:
@@ -185,6 +185,12 @@ def _scalars(node: Node, depth: int) -> Iterator[Scalar]:
 _DEEPEST: Final = 50
 
 
+@kept
+def scalar_texts(chunk: Chunk) -> tuple[Span, ...]:
+    """The stretches that hold the texts of the chunk's scalars, in any of its readings."""
+    return tuple(_written(chunk, node) for root in chunk_yaml(chunk).roots for node in _scalars(root, 0))
+
+
 def _written(chunk: Chunk, scalar: Scalar) -> Span:
     """The stretch that holds the scalar's text: behind its header, where it has one."""
     start = scalar.span.start
@@ -207,7 +213,7 @@ def _reused(chunk: Chunk) -> list[Span]:
 def _gaps(chunk: Chunk, owners: tuple[_Owner, ...]) -> list[Span]:
     """The lines from the end of a value to the next key, before the first one, and behind the last one."""
     places = sorted(
-        (_frame_start(chunk, entry.key.span.start), _value_end(chunk, entry))
+        (_frame_start(chunk, entry.key.span.start), value_end(chunk, entry))
         for owner in owners
         for entry in owner.entries
     )
@@ -222,7 +228,7 @@ def _gaps(chunk: Chunk, owners: tuple[_Owner, ...]) -> list[Span]:
     return gaps
 
 
-def _value_end(chunk: Chunk, entry: Entry) -> int:
+def value_end(chunk: Chunk, entry: Entry) -> int:
     """The start of the line behind an entry.
 
     Lines under a block scalar that are indented as its text belong to it, whatever Jinja makes of them.

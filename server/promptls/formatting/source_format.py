@@ -16,7 +16,7 @@ from promptls.text.span import Span
 
 _REUSED: Final = frozenset({"macro", "set", "call", "filter", "block"})
 """Blocks whose text may be used as something else than a frame."""
-_KEEPING: Final = re.compile(r"[|>]\d?\+\d?[ \t]*(?:#.*)?$", re.MULTILINE)
+_KEEPING: Final = re.compile(r"[|>]\d?\+\d?[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|\Z)")
 
 
 def format_edits(source: Source, *, frame: bool, within: Span | None = None) -> tuple[Edit, ...]:

@@ -82,6 +82,14 @@ class ClientFlags:
     """Takes definitions as links, which say what they lead from."""
     declaration_links: bool = False
     """Takes declarations as links."""
+    folds_lines_only: bool = False
+    """Folds whole lines, and leaves columns alone."""
+    most_folds: int | None = None
+    """How many folds of a file it wants at most; None for all."""
+    fold_kinds: tuple[str, ...] = ()
+    """The kinds of folds that it knows."""
+    fold_texts: bool = False
+    """Shows a text in the place of what is folded."""
     link_tooltips: bool = False
     """Shows what a document link says of itself."""
     configuration: bool = False
@@ -162,6 +170,10 @@ def client_flags(capabilities: types.ClientCapabilities) -> ClientFlags:
         change_annotations=has("workspace.workspace_edit.change_annotation_support"),
         definition_links=has("text_document.definition.link_support"),
         declaration_links=has("text_document.declaration.link_support"),
+        folds_lines_only=has("text_document.folding_range.line_folding_only"),
+        most_folds=most_folds(capabilities),
+        fold_kinds=formats("text_document.folding_range.folding_range_kind.value_set"),
+        fold_texts=has("text_document.folding_range.folding_range.collapsed_text"),
         link_tooltips=has("text_document.document_link.tooltip_support"),
         configuration=has("workspace.configuration"),
         registers_configuration=has("workspace.did_change_configuration.dynamic_registration"),
@@ -170,3 +182,10 @@ def client_flags(capabilities: types.ClientCapabilities) -> ClientFlags:
         shows_documents=has("window.show_document.support"),
         panels=has("experimental.promptls.panels"),
     )
+
+
+def most_folds(capabilities: types.ClientCapabilities) -> int | None:
+    """How many folds of a file the client wants at most."""
+    text_document = capabilities.text_document
+    folding = text_document.folding_range if text_document is not None else None
+    return folding.range_limit if folding is not None else None

@@ -73,6 +73,9 @@ METHODS: Final = (
         form="json",
     ),
     Method(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, "requests.semantic_tokens:in_range", form="json"),
+    Method(types.TEXT_DOCUMENT_FOLDING_RANGE, "requests.folding_range:folding_range"),
+    Method(types.TEXT_DOCUMENT_SELECTION_RANGE, "requests.selection_range:selection_range"),
+    Method(types.TEXT_DOCUMENT_LINKED_EDITING_RANGE, "requests.linked_editing_range:linked_editing_range"),
     Method(types.TEXT_DOCUMENT_INLAY_HINT, "requests.inlay_hint:inlay_hint"),
     Method(types.TEXT_DOCUMENT_CODE_LENS, "requests.code_lens:code_lens"),
     Method(

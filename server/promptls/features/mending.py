@@ -1,13 +1,17 @@
-"""The fixes of `promptls check --fix`, applied until nothing is left to mend."""
+"""Fixes applied until nothing is left to mend: on the command line and as `source.fixAll`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from promptls.rules.rule import Edit, Finding
-    from promptls.workspace.workspace import Workspace
+from promptls.features.code_actions import fixes_together
+from promptls.rules.check import check
+from promptls.rules.rule import Edit, Finding
+from promptls.text.span import Span
+from promptls.workspace.snapshot import Snapshot
+from promptls.workspace.workspace import Workspace
 
 MOST_PASSES: Final = 50
 """A fix may make the next one possible; no file needs more passes than this."""
@@ -33,9 +37,6 @@ def mend(workspace: Workspace, path: str, wanted: Callable[[Finding], bool]) -> 
     The workspace takes the new text as unsaved; nothing is written. Ends when a text comes back,
     when a pass would add an error of syntax (that pass is taken back), or after `MOST_PASSES`.
     """
-    from promptls.features.code_actions import fixes_together
-    from promptls.rules.check import check
-
     template = workspace.snapshot.template(path)
     text = before = template.source.text if template else ""
     findings = check(workspace.snapshot, path)
@@ -55,6 +56,25 @@ def mend(workspace: Workspace, path: str, wanted: Callable[[Finding], bool]) -> 
         fixes += len(chosen)
         text, findings = after, found
     return Mended(path, before, text, fixes)
+
+
+def mending_edits(snapshot: Snapshot, path: str) -> tuple[Edit, ...]:
+    """The edits that apply every preferred fix of the file, and of what is found once those are applied."""
+    workspace = Workspace()
+    workspace.snapshot = snapshot
+    mended = mend(workspace, path, lambda _finding: True)
+    return tuple(line_edits(mended.before, mended.after))
+
+
+def line_edits(before: str, after: str) -> Iterator[Edit]:
+    """Edits over whole lines that turn one text into the other."""
+    old, new = (text.splitlines(keepends=True) for text in (before, after))
+    starts = [0]
+    for line in old:
+        starts.append(starts[-1] + len(line))
+    for tag, first, last, other, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield Edit(Span(starts[first], starts[last]), "".join(new[other:end]))
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:

@@ -1,0 +1,130 @@
+"""Selected text made into a macro, which is called where the text stood."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from promptls.features.refactorings.refactoring import Change, Offer, Place, fresh_name, line_break, refused
+from promptls.meaning.kind import Kind
+from promptls.meaning.scopes import GLOBALS, INJECTED, NameEvent, chunk_events
+from promptls.rules.rule import Edit
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.blocks import block_tags
+from promptls.text.span import Span
+
+_KIND: Final = "refactor.extract"
+_TITLE: Final = "Extract the selection into a macro"
+_NAME: Final = "excerpt"
+
+
+def extract_macro(place: Place) -> Offer | None:
+    """The selection as the body of a macro at the top of the file, with what it reads as parameters."""
+    if place.kind not in {Kind.PARTS, Kind.SECTION} or not place.selected.strip():
+        return None
+    found = place.template.source.located(place.span.start)
+    inside = place.span.shifted(-found.start)
+    if inside.end > len(found.chunk.text):
+        return None
+    reason = _reason(found.chunk, inside)
+    if reason:
+        return refused(_TITLE, _KIND, reason)
+
+    def change() -> Change:
+        names = place.template.names
+        taken = names.read_names | {binding.name for binding in names.bindings}
+        name = fresh_name(_NAME, taken)
+        parameters = ", ".join(_parameters(place, found.chunk, inside))
+        end = line_break(place.template)
+        macro = f"{{% macro {name}({parameters}) %}}{place.selected}{{% endmacro %}}"
+        at = _top(place)
+        before = end if at and not place.template.source.slice(Span(at - 1, at)).isspace() else ""
+        behind = "" if before else end
+        return Change(
+            (
+                Edit(Span(at, at), f"{before}{macro}{behind}"),
+                Edit(place.span, f"{{{{ {name}({parameters}) }}}}"),
+            )
+        )
+
+    return Offer(_TITLE, _KIND, change)
+
+
+def _top(place: Place) -> int:
+    """The place behind the header, or the start of the file."""
+    header = place.template.header
+    if header is not None:
+        return header.span.end
+    return 1 if place.template.source.first_chunk.text.startswith("\ufeff") else 0
+
+
+def _parameters(place: Place, chunk: Chunk, inside: Span) -> list[str]:
+    """What the selection reads and does not bind, but for what every macro sees."""
+    called = {
+        reading.name
+        for name in {event.name for event in _events(chunk, inside)}
+        for reading in place.template.names.readings_of(name)
+        if reading.how == "call" and reading.is_input
+    }
+    macros = {
+        binding.name for kind in ("macro", "import") for binding in place.template.names.bindings_of(kind)
+    }
+    own: set[str] = set()
+    found: dict[str, None] = {}
+    for event in _events(chunk, inside):
+        own |= {name for name, _, _ in event.bound}
+        if event.action == "bind":
+            own.add(event.name)
+        elif event.action == "read" and event.name not in own:
+            found[event.name] = None
+    return [name for name in found if name not in {*GLOBALS, *INJECTED, *called, *macros}]
+
+
+def _events(chunk: Chunk, inside: Span) -> list[NameEvent]:
+    return [event for event in chunk_events(chunk) if inside.start <= event.span.start < inside.end]
+
+
+def _reason(chunk: Chunk, inside: Span) -> str:
+    """Why the selection can be no macro; else an empty text."""
+    if any(tag.span.start < edge < tag.span.end for tag in chunk.tags for edge in inside):
+        return "the selection cuts a tag"
+    depth = 0
+    for tag in block_tags(chunk):
+        if inside.start <= tag.span.start < inside.end:
+            depth += {"open": 1, "close": -1}.get(tag.action, 0)
+            if depth < 0 or (tag.action == "middle" and depth == 0):
+                return "the selection cuts a block"
+    if depth:
+        return "the selection cuts a block"
+    within = [tag for tag in chunk.tags if inside.start <= tag.span.start < inside.end]
+    if any(tag.kind == "statement" and "macro" in tag.text for tag in within):
+        return "the selection defines a macro"
+    if within and (
+        (within[0].trims_before and not chunk.text[inside.start : within[0].span.start].strip())
+        or (within[-1].trims_after and not chunk.text[within[-1].span.end : inside.end].strip())
+    ):
+        return "a tag at the edge of the selection trims what stands outside of it"
+    around = [tag for tag in chunk.tags if tag not in within]
+    if any(
+        (
+            tag.span.end <= inside.start
+            and tag.trims_after
+            and not chunk.text[tag.span.end : inside.start].strip()
+        )
+        or (
+            tag.span.start >= inside.end
+            and tag.trims_before
+            and not chunk.text[inside.end : tag.span.start].strip()
+        )
+        for tag in around
+    ):
+        return "a tag beside the selection trims into it"
+    for event in _events(chunk, inside):
+        if event.action == "bind":
+            later = [
+                each
+                for each in chunk_events(chunk)
+                if each.action == "read" and each.name == event.name and each.span.start >= inside.end
+            ]
+            if later:
+                return f"the selection sets `{event.name}`, which is read behind it"
+    return ""

@@ -1,0 +1,138 @@
+"""The selected lines put into an `if` or a `for`.
+
+Inside a text the tags trim towards the lines before them, so that no blank line is left
+behind; between parts and keys they stand on lines of their own, where those do no harm.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from promptls.features.refactorings.refactoring import Change, Offer, Place, line_break, refused
+from promptls.formatting.frame import scalar_texts
+from promptls.meaning.kind import Kind
+from promptls.rules.rule import Edit
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.blocks import block_tags
+from promptls.text.span import Span
+
+_KIND: Final = "refactor.rewrite"
+
+
+def wrap_in_if(place: Place) -> Offer | None:
+    """The selected lines under a condition."""
+    return _wrap(place, "Wrap the lines in `if`", "if condition", "endif")
+
+
+def wrap_in_for(place: Place) -> Offer | None:
+    """The selected lines in a loop."""
+    return _wrap(place, "Wrap the lines in `for`", "for item in items", "endfor")
+
+
+class _Lines(NamedTuple):
+    """Whole lines of a file, without the last line end.
+
+    `in_text` says that they are text of a scalar, and `goes_on` that the scalar has lines behind them.
+    """
+
+    span: Span
+    indentation: str
+    in_text: bool
+    goes_on: bool
+
+
+def _wrap(place: Place, title: str, opening: str, closing: str) -> Offer | None:
+    if place.kind is Kind.OTHER or not place.selected.strip():
+        return None
+    lines = _lines(place)
+    reason = _reason(place, lines)
+    if reason:
+        return refused(title, _KIND, reason)
+
+    def change() -> Change:
+        start, end = lines.span
+        source = place.template.source
+        line_end = line_break(place.template)
+        before, behind = f"{{% {opening} %}}", f"{{% {closing} %}}"
+        if not lines.in_text:
+            return Change(
+                (
+                    Edit(Span(start, start), f"{lines.indentation}{before}{line_end}"),
+                    Edit(Span(end, end), f"{line_end}{lines.indentation}{behind}"),
+                )
+            )
+        above = source.line(source.place(start).line - 1)
+        last = source.line(source.place(end).line)
+        if above.strip() and above == above.rstrip() and last == last.rstrip():
+            before, behind = before.replace("{%", "{%-"), behind.replace("{%", "{%-")
+            return Change(
+                (
+                    Edit(Span(start, start), f"{lines.indentation}{before}{line_end}"),
+                    Edit(Span(end, end), f"{line_end}{lines.indentation}{behind}"),
+                )
+            )
+        # A tag that trims would take white space with it that belongs to the text.
+        at = source.line_span(source.place(end).line + 1).start if lines.goes_on else end
+        return Change((Edit(Span(start, start), before), Edit(Span(at, at), behind)))
+
+    return Offer(title, _KIND, change)
+
+
+def _lines(place: Place) -> _Lines:
+    source = place.template.source
+    first, last = source.place(place.span.start).line, source.place(place.span.end).line
+    if last > first and source.place(place.span.end).column == 0:
+        last -= 1
+    while first < last and not source.line(first).strip():
+        first += 1
+    while first < last and not source.line(last).strip():
+        last -= 1
+    span = Span(source.line_span(first).start, source.line_span(last).end)
+    line = source.line(first)
+    found = source.located(span.start)
+    texts = scalar_texts(found.chunk)
+    inside = span.start - found.start
+    text = next((text for text in texts if text.start < inside <= text.end), None)
+    goes_on = text is not None and span.end - found.start < text.end
+    return _Lines(span, line[: len(line) - len(line.lstrip())], text is not None, goes_on)
+
+
+def _reason(place: Place, lines: _Lines) -> str:
+    """Why the lines cannot be wrapped; else an empty text."""
+    source = place.template.source
+    header = place.template.header
+    if header is not None and lines.span.start < header.span.end:
+        return "the lines stand in the header"
+    depth = 0
+    start = source.located(lines.span.start).start
+    while start < lines.span.end:
+        chunk = source.located(start).chunk
+        inside = lines.span.shifted(-start)
+        if any(tag.span.start < edge < tag.span.end for tag in chunk.tags for edge in inside):
+            return "the lines cut a tag"
+        depth = _depth(chunk, inside, depth)
+        if depth < 0:
+            return "the lines cut a block"
+        start += max(len(chunk.text), 1)
+    if depth:
+        return "the lines cut a block"
+    if not lines.in_text:
+        return ""
+    first = source.located(lines.span.start)
+    if lines.span.end - first.start > len(first.chunk.text):
+        return "the lines begin in a text and end outside of it"
+    trims = source.line(source.place(lines.span.start).line).lstrip().startswith(("{%-", "{{-", "{#-"))
+    last = source.line(source.place(lines.span.end).line).rstrip()
+    if trims or last.endswith(("-%}", "-}}", "-#}")):
+        return "a tag at the edge of the lines trims what stands around them"
+    return ""
+
+
+def _depth(chunk: Chunk, inside: Span, depth: int) -> int:
+    """How many blocks are open behind the lines; negative where they close one that is open before them."""
+    for tag in block_tags(chunk):
+        if inside.start <= tag.span.start < inside.end:
+            depth += {"open": 1, "close": -1}.get(tag.action, 0)
+            if depth < 0 or (tag.action == "middle" and depth == 0):
+                return -1
+    return depth
