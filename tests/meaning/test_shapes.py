@@ -167,9 +167,17 @@ def assert_shapes_are_those_of_one_piece(source: Source) -> None:
     assert used_shapes(Template(source)) == used_shapes(Template(whole))
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
-def test_shapes_by_chunk_are_those_of_the_whole_file(path: Path) -> None:
-    assert_shapes_are_those_of_one_piece(Source.of(path.read_text("utf-8")))
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(path.read_text("utf-8") for path in EXAMPLES),
+        "- name: {{ a.x }}\n{% if a %}\n{% set a = b.y %}\n{% endif %}\n- name: {{ a.z }}\n",
+        "{% if a %}\n{% set a = b %}\n{% endif %}\n{% for a in c %}\n- name: {{ a.x }}\n{% endfor %}\n",
+        "{% for a in c %}\n{% if a %}\n- name: p\n{% endfor %}\n{% endif %}\n- name: {{ a.x }}\n",
+    ],
+)
+def test_shapes_by_chunk_are_those_of_the_whole_file(text: str) -> None:
+    assert_shapes_are_those_of_one_piece(Source.of(text))
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=80), st.data())

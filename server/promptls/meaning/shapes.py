@@ -132,22 +132,27 @@ def _summed(events: Sequence[Piece | Use]) -> tuple[Piece, ...]:
     loose = _loose(events)
     found: list[Piece] = []
     walk = _Walk()
+
+    def flush() -> None:
+        if walk.found:
+            found.append(walk.shapes())
+            walk.found.clear()
+
     for index, event in enumerate(events):
         if isinstance(event, Use):
             walk.use(event.path, event.shape)
         elif isinstance(event, dict):
             walk.use_all(event)
         elif index in loose or (isinstance(event, Bind) and not walk.frames[1:]):
-            if walk.found:
-                found.append(walk.shapes())
-                walk.found.clear()
+            flush()
             found.append(event)
         else:
             walk.step(event)
             if isinstance(event, Bind) and walk.is_between_branches:
+                flush()
                 found.append(Bind(event.name, ()))
-    if walk.found:
-        found.append(walk.shapes())
+            walk.frames[0].names.clear()  # the text around knows of it by the event
+    flush()
     return tuple(found)
 
 
