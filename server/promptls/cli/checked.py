@@ -72,14 +72,17 @@ class Checked:
         return template.source.text if template else None
 
 
-def checked_file(snapshot: Snapshot, path: str, rules: Container[str]) -> CheckedFile:
-    """The file at `path` with what those of the rules find that are named."""
+def checked_file(
+    snapshot: Snapshot, path: str, rules: Container[str], rendered: tuple[Finding, ...] = ()
+) -> CheckedFile:
+    """The file at `path` with what those of the rules find that are named, and what its rendering shows."""
     from promptls.rules.check import check
 
     template = snapshot.template(path)
     text = template.source.text if template else ""
-    found = tuple(finding for finding in check(snapshot, path) if finding.rule in rules)
-    return CheckedFile(path, snapshot.kind(path), text, found)
+    found = [*(finding for finding in check(snapshot, path) if finding.rule in rules), *rendered]
+    found.sort(key=lambda finding: (finding.span, finding.rule))
+    return CheckedFile(path, snapshot.kind(path), text, tuple(found))
 
 
 class Region(NamedTuple):

@@ -14,7 +14,6 @@ from promptls.text.failure import FilePlace, WrongUse
 
 if TYPE_CHECKING:
     from promptls.rendering.job import RenderJob
-    from promptls.rendering.limits import Limits
     from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering
     from promptls.rendering.samples import Sample
     from promptls.workspace.snapshot import Snapshot
@@ -61,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Renders and prints; 1 where the prompt does not render, or cannot be counted or cut."""
     from promptls.cli.chosen_files import choose_one
+    from promptls.rendering.make import limits_for
     from promptls.rendering.once import render_once
     from promptls.rendering.outcome import RenderFailure
     from promptls.rendering.request import job_for
@@ -76,7 +76,7 @@ def execute(arguments: argparse.Namespace) -> int:
         truncation_step=arguments.step,
         with_stand_ins=True,
     )
-    outcome = render_once(job, limits_of(snapshot, path))
+    outcome = render_once(job, limits_for(snapshot, path))
     if isinstance(outcome, RenderFailure):
         if arguments.json:
             print_json({**_heading(job, sample), **outcome.to_json()})
@@ -156,14 +156,6 @@ def _given_data(word: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise WrongUse("the data is no mapping of input names to values", place, 'write {"name": value, …}')
     return data
-
-
-def limits_of(snapshot: Snapshot, path: str) -> Limits:
-    """The limits that the settings set for rendering the file at `path`."""
-    from promptls.rendering.limits import Limits
-
-    settings = snapshot.project(path).settings.rendering
-    return Limits(seconds=settings.timeout, memory_bytes=settings.memory * 1024**2)
 
 
 def _heading(job: RenderJob, sample: Sample) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from promptls.cli.render import limits_of, print_failure, refuse_other_files
+from promptls.cli.render import print_failure, refuse_other_files
 from promptls.cli.table import Column, Row, table
 from promptls.cli.terminal import counted, print_json, shown_path
 from promptls.text.failure import WrongUse
@@ -72,6 +72,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _asked(chosen: ChosenFiles, encoding: str | None) -> Iterator[Asked]:
     from promptls.meaning.kind import Kind
+    from promptls.rendering.make import limits_for
     from promptls.rendering.request import job_for
     from promptls.rendering.samples import samples_of
     from promptls.tokens.encodings import UnknownEncodingError, encoding_name
@@ -90,7 +91,7 @@ def _asked(chosen: ChosenFiles, encoding: str | None) -> Iterator[Asked]:
                 raise WrongUse(
                     f"there is no encoding `{encoding}`", remedy=f"did you mean `{unknown.nearest}`?"
                 ) from None
-        yield Asked(job, sample, limits_of(chosen.snapshot, path))
+        yield Asked(job, sample, limits_for(chosen.snapshot, path))
 
 
 async def _rendered(asked: Sequence[Asked]) -> list[Counted]:

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.cli.main import main
+
+LIMITED = (
+    "{#---\ntoken_limit: 5\ntruncation_step: 1\n---#}\n"
+    "- name: a\n  truncation_priority: 1\n  content: Say in one word how urgent it is.\n"
+    "- name: b\n  content: Hello!\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_what_needs_a_rendering_is_found_too_and_can_be_left_out(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.yml.j2").write_text(LIMITED)
+
+    main(["check"])
+    assert "a.yml.j2:2:14: information over-token-limit: " in capsys.readouterr().out
+
+    main(["check", "--no-render"])
+    assert "over-token-limit" not in capsys.readouterr().out
+
+
+def test_it_can_be_chosen_by_its_rule(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.yml.j2").write_text(LIMITED.replace("Hello!", "{{ a | nope }}"))
+
+    main(["check", "--select", "over-token-limit"])
+
+    assert capsys.readouterr().out == "No findings in 1 prompt.\n"
+
+
+def test_a_check_runs_no_functions(folder: Path) -> None:
+    (folder / "helpers.py").write_text("open('ran', 'w').close()\n\ndef shout(text):\n    return text\n")
+    (folder / "a.yml.j2").write_text(
+        "{#---\nfunctions: helpers.py\n---#}\n- name: a\n  content: {{ shout('a') }}\n"
+    )
+
+    main(["check"])
+
+    assert not (folder / "ran").exists()
