@@ -59,6 +59,34 @@ def _keyword(tag: Tag) -> Span:
     return tag_tree(tag).statement.keyword_span.shifted(tag.span.start)
 
 
+def with_ends_of_blocks(chunk: Chunk, span: Span) -> Span:
+    """The span with the closing tags behind it of blocks that are opened in it.
+
+    A YAML value ends with its last text; `{% endif %}` behind that belongs to it all the same.
+    """
+    end = span.end
+    for block in blocks_inside(chunk):
+        if span.start <= block.span.start < end < block.span.end and not _has_text(
+            chunk, end, block.span.end
+        ):
+            end = block.span.end
+    return Span(span.start, end)
+
+
+def _has_text(chunk: Chunk, start: int, end: int) -> bool:
+    """Whether anything but tags and white space stands between two places."""
+    position = start
+    for tag in chunk.tags:
+        if tag.span.end <= start:
+            continue
+        if tag.span.start >= end:
+            break
+        if chunk.text[position : max(tag.span.start, position)].strip():
+            return True
+        position = tag.span.end
+    return bool(chunk.text[position:end].strip())
+
+
 def blocks_across(source: Source) -> tuple[FileBlock, ...]:
     """The blocks that reach over chunks, and those that are never closed, in order."""
     found: list[FileBlock] = []

@@ -1,0 +1,164 @@
+"""What can be folded: the header, parts, sections, texts, branches of blocks, comments, examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple
+
+from promptls.meaning.kind import Kind
+from promptls.meaning.parts import chunk_items
+from promptls.meaning.template import Template
+from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.group import chunks_from
+from promptls.syntax.jinja.file_blocks import FileBlock, blocks_across, blocks_inside, with_ends_of_blocks
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
+from promptls.text.lines import place_of
+from promptls.text.span import Span
+from promptls.workspace.snapshot import Snapshot
+
+
+class Fold(NamedTuple):
+    """A stretch that can be folded away: `span` is what disappears.
+
+    `closing` says that its last line begins with what closes it, and is to stay. `text` may stand in
+    its place.
+    """
+
+    span: Span
+    kind: Literal["region", "comment", ""] = ""
+    closing: bool = False
+    text: str = "…"
+
+    def shifted(self, by: int) -> Fold:
+        """The same fold in a text that begins `by` characters earlier."""
+        return self._replace(span=self.span.shifted(by))
+
+
+class LineFold(NamedTuple):
+    """A fold by whole lines, of which the first stays."""
+
+    first: int
+    last: int
+    fold: Fold
+
+
+_MOST_TEXT: Final = 60
+
+
+def folds(snapshot: Snapshot, path: str) -> tuple[Fold, ...]:
+    """The folds of the file at `path`, in the order of their beginnings, outer ones first; none cross."""
+    template = snapshot.template(path)
+    if template is None or snapshot.kind(path) is Kind.OTHER:
+        return ()
+    found = [*_of_header(template)]
+    for located in chunks_from(template.source.root, 0):
+        found += [fold.shifted(located.start) for fold in _of_chunk(located.chunk)]
+    for block in blocks_across(template.source):
+        found += _of_block(block)
+    return tuple(_nested(found))
+
+
+def line_folds(template: Template, found: Iterable[Fold], most: int | None) -> list[LineFold]:
+    """The folds that take up more than a line, by lines; the `most` largest where there is a limit.
+
+    Of two on the same line the larger one counts, as editors have it.
+    """
+    by_line: dict[int, LineFold] = {}
+    around: list[int] = []
+    for fold in found:
+        first = template.source.place(fold.span.start).line
+        last = template.source.place(fold.span.end).line - fold.closing
+        while around and around[-1] < first:
+            around.pop()
+        last = min(last, around[-1]) if around else last
+        known = by_line.get(first)
+        if last > first and (known is None or known.last < last):
+            around.append(last)
+            by_line[first] = LineFold(first, last, fold)
+    lines = sorted(by_line.values())
+    if most is not None and len(lines) > most:
+        lines = sorted(sorted(lines, key=lambda each: each.first - each.last)[:most])
+    return lines
+
+
+def _of_header(template: Template) -> Iterator[Fold]:
+    header = template.header
+    if header is None:
+        return
+    name = header.settings.name
+    text = f" {name} " if name and len(name) < _MOST_TEXT else " … "
+    yield Fold(
+        Span(header.span.start + len("{#---"), header.span.end - len("---#}")),
+        "region",
+        closing=True,
+        text=text,
+    )
+    yield from _of_entries(header.tree)
+
+
+def _of_entries(tree: Node | None) -> Iterator[Fold]:
+    """The values of a mapping's keys, and the items of lists in it, such as examples."""
+    stack: list[Node] = [tree] if tree is not None else []
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Sequence):
+            for item in node.items:
+                if not isinstance(item, Scalar):
+                    yield Fold(Span(item.span.start, item.span.end))
+                    stack.append(item)
+        elif isinstance(node, Mapping):
+            for entry in node.entries:
+                if entry.value.span.start >= entry.key.span.end:  # an alias stands where its anchor does
+                    yield Fold(Span(entry.key.span.end, entry.value.span.end))
+                    if not isinstance(entry.value, Scalar):
+                        stack.append(entry.value)
+
+
+@kept
+def _of_chunk(chunk: Chunk) -> tuple[Fold, ...]:
+    return tuple(fold for fold in _in_chunk(chunk) if _is_long(chunk, fold))
+
+
+def _is_long(chunk: Chunk, fold: Fold) -> bool:
+    first, last = (place_of(chunk.line_starts, offset).line for offset in fold.span)
+    return last - fold.closing > first
+
+
+def _in_chunk(chunk: Chunk) -> Iterator[Fold]:
+    for tag in chunk.tags:
+        if tag.kind in {"comment", "raw"} and not tag.unclosed and not tag.text.startswith("{#---"):
+            inside = Span(tag.span.start + 2, tag.span.end - 2)
+            yield Fold(inside, "comment" if tag.kind == "comment" else "")
+    for block in blocks_inside(chunk):
+        yield from _of_block(block)
+    for part in chunk_items(chunk).parts:
+        name = part.name
+        end = _written_end(chunk, part.span)
+        yield Fold(Span(part.span.start, end), "region", text=f" {name} …" if name else "…")
+        for entry in part.entries:
+            for fold in _of_entries(Mapping(part.span, (entry,))):
+                yield fold._replace(span=with_ends_of_blocks(chunk, fold.span))
+
+
+def _written_end(chunk: Chunk, span: Span) -> int:
+    bare = Span(span.start, span.start + len(chunk.text[span.start : span.end].rstrip()))
+    return with_ends_of_blocks(chunk, bare).end
+
+
+def _of_block(block: FileBlock) -> Iterator[Fold]:
+    """What stands between the tags of a block, one fold a branch; none while the block is not closed."""
+    if block.is_closed:
+        for opening, closing in pairwise(block.tags):
+            yield Fold(Span(opening.end, max(closing.start, opening.end)), closing=True)
+
+
+def _nested(found: Iterable[Fold]) -> Iterator[Fold]:
+    """The folds in order, without those that begin in another one and end behind it."""
+    around: list[int] = []
+    for fold in sorted(set(found), key=lambda fold: (fold.span.start, -fold.span.end)):
+        while around and around[-1] <= fold.span.start:
+            around.pop()
+        if not around or fold.span.end <= around[-1]:
+            around.append(fold.span.end)
+            yield fold
