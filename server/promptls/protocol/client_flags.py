@@ -164,8 +164,7 @@ def client_flags(capabilities: types.ClientCapabilities) -> ClientFlags:
         preferred_actions=has("text_document.code_action.is_preferred_support"),
         resolves_actions="edit" in formats("text_document.code_action.resolve_support.properties")
         and has("text_document.code_action.data_support"),
-        creates_files="create" in formats("workspace.workspace_edit.resource_operations")
-        and has("workspace.workspace_edit.document_changes"),
+        creates_files="create" in formats("workspace.workspace_edit.resource_operations"),
         versioned_edits=has("workspace.workspace_edit.document_changes"),
         change_annotations=has("workspace.workspace_edit.change_annotation_support"),
         definition_links=has("text_document.definition.link_support"),

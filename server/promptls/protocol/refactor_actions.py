@@ -79,9 +79,8 @@ def _version(session: Session, path: str) -> int | None:
 def _change_edit(session: Session, path: str, change: Change) -> types.WorkspaceEdit:
     template = session.snapshot.template(path)
     assert template is not None
-    edit = workspace_edit(session, path, template.source, change.edits)
     if not change.new_files:
-        return edit
+        return workspace_edit(session, path, template.source, change.edits)
     made: list[types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile] = []
     start = types.Range(types.Position(0, 0), types.Position(0, 0))
     for file, text in change.new_files.items():
@@ -91,16 +90,26 @@ def _change_edit(session: Session, path: str, change: Change) -> types.Workspace
             types.CreateFile(uri, options=types.CreateFileOptions(overwrite=False, ignore_if_exists=False)),
             types.TextDocumentEdit(document, [types.TextEdit(start, text)]),
         ]
-    return types.WorkspaceEdit(document_changes=[*made, *(edit.document_changes or ())])
+    made.append(_document_edit(session, path, template.source, change.edits))
+    return types.WorkspaceEdit(document_changes=made)
 
 
 def workspace_edit(
     session: Session, path: str, source: Source, edits: tuple[Edit, ...]
 ) -> types.WorkspaceEdit:
     """Edits of one file, for its version where the client knows versions."""
-    uri = session.uri_of(path)
+    edit = _document_edit(session, path, source, edits)
+    if session.flags.versioned_edits:
+        return types.WorkspaceEdit(document_changes=[edit])
+    return types.WorkspaceEdit(
+        changes={edit.text_document.uri: [each for each in edit.edits if isinstance(each, types.TextEdit)]}
+    )
+
+
+def _document_edit(
+    session: Session, path: str, source: Source, edits: tuple[Edit, ...]
+) -> types.TextDocumentEdit:
+    version = _version(session, path) if session.flags.versioned_edits else None
+    document = types.OptionalVersionedTextDocumentIdentifier(session.uri_of(path), version)
     changes = [types.TextEdit(to_range(source, edit.span, session.unit), edit.text) for edit in edits]
-    if not session.flags.versioned_edits:
-        return types.WorkspaceEdit(changes={uri: changes})
-    document = types.OptionalVersionedTextDocumentIdentifier(uri, _version(session, path))
-    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(document, changes)])
+    return types.TextDocumentEdit(document, changes)

@@ -6,14 +6,19 @@ behind; between parts and keys they stand on lines of their own, where those do 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.features.refactorings.refactoring import Change, Offer, Place, line_break, refused
-from promptls.formatting.frame import scalar_texts
+from promptls.formatting.frame import scalar_texts, value_end
 from promptls.meaning.kind import Kind
+from promptls.meaning.parts import chunk_items
 from promptls.rules.rule import Edit
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import block_tags
+from promptls.syntax.yaml.nodes import Mapping, Scalar
+from promptls.syntax.yaml.under_jinja import chunk_yaml
+from promptls.text.lines import line_end
 from promptls.text.span import Span
 
 _KIND: Final = "refactor.rewrite"
@@ -52,13 +57,13 @@ def _wrap(place: Place, title: str, opening: str, closing: str) -> Offer | None:
     def change() -> Change:
         start, end = lines.span
         source = place.template.source
-        line_end = line_break(place.template)
+        newline = line_break(place.template)
         before, behind = f"{{% {opening} %}}", f"{{% {closing} %}}"
         if not lines.in_text:
             return Change(
                 (
-                    Edit(Span(start, start), f"{lines.indentation}{before}{line_end}"),
-                    Edit(Span(end, end), f"{line_end}{lines.indentation}{behind}"),
+                    Edit(Span(start, start), f"{lines.indentation}{before}{newline}"),
+                    Edit(Span(end, end), f"{newline}{lines.indentation}{behind}"),
                 )
             )
         above = source.line(source.place(start).line - 1)
@@ -67,8 +72,8 @@ def _wrap(place: Place, title: str, opening: str, closing: str) -> Offer | None:
             before, behind = before.replace("{%", "{%-"), behind.replace("{%", "{%-")
             return Change(
                 (
-                    Edit(Span(start, start), f"{lines.indentation}{before}{line_end}"),
-                    Edit(Span(end, end), f"{line_end}{lines.indentation}{behind}"),
+                    Edit(Span(start, start), f"{lines.indentation}{before}{newline}"),
+                    Edit(Span(end, end), f"{newline}{lines.indentation}{behind}"),
                 )
             )
         # A tag that trims would take white space with it that belongs to the text.
@@ -90,11 +95,22 @@ def _lines(place: Place) -> _Lines:
     span = Span(source.line_span(first).start, source.line_span(last).end)
     line = source.line(first)
     found = source.located(span.start)
-    texts = scalar_texts(found.chunk)
     inside = span.start - found.start
-    text = next((text for text in texts if text.start < inside <= text.end), None)
-    goes_on = text is not None and span.end - found.start < text.end
+    text = next((text for text in _texts(found.chunk) if text.start < inside <= text.end), None)
+    goes_on = text is not None and source.line_span(last + 1).start - found.start < text.end
     return _Lines(span, line[: len(line) - len(line.lstrip())], text is not None, goes_on)
+
+
+def _texts(chunk: Chunk) -> Iterator[Span]:
+    """The texts of the chunk's scalars, with the lines under a block scalar that Jinja alone prints."""
+    entries = [entry for part in chunk_items(chunk).parts for entry in part.entries]
+    entries += [
+        entry for root in chunk_yaml(chunk).roots if isinstance(root, Mapping) for entry in root.entries
+    ]
+    for entry in entries:
+        if isinstance(entry.value, Scalar) and entry.value.style in {"|", ">"}:
+            yield Span(line_end(chunk.text, entry.value.span.start), value_end(chunk, entry))
+    yield from scalar_texts(chunk)
 
 
 def _reason(place: Place, lines: _Lines) -> str:
