@@ -48,6 +48,7 @@ from promptls.meaning.scopes import GLOBALS, INJECTED, chunk_events
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.group import chunks_where, united
 from promptls.syntax.yaml.nodes import Sequence, scalar_text
 from promptls.text.nearest import nearest
 from promptls.text.span import Span
@@ -67,13 +68,9 @@ class _Expecting(NamedTuple):
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The expected keys of the file's parts that do not fit."""
-    source = context.template.source
-    inputs: frozenset[str] | None = None
-    for start, chunk in zip(source.starts, source.chunks, strict=False):
-        for part in _expecting(chunk):
-            if inputs is None:
-                inputs = context.template.names.input_names
-            yield from _in_part(context, part, inputs, start)
+    for located in chunks_where(context.template.source.root, _is_expecting):
+        for part in _expecting(located.chunk):
+            yield from _in_part(context, part, context.template.names.input_names, located.start)
 
 
 def _in_part(context: FileContext, part: _Expecting, inputs: frozenset[str], start: int) -> Iterator[Finding]:
@@ -136,6 +133,8 @@ def _expecting(chunk: Chunk) -> tuple[_Expecting, ...]:
         found.append(_Expecting(tuple(items), entry.key.span, last, frozenset(read - GLOBALS - INJECTED)))
     return tuple(found)
 
+
+_is_expecting: Final = united(lambda chunk: bool(_expecting(chunk)), any)
 
 RULE = Rule(
     name="conflicting-expected-keys",

@@ -1,106 +1,134 @@
-"""What a call leads to: a macro of the file, an imported one, or a function of the functions file."""
+"""What the calls of a file lead to: macros, imported macros, functions of the functions file."""
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 
+from promptls.meaning.names import FileNames
 from promptls.meaning.references import TemplateReference
-from promptls.meaning.scopes import Binding, Reading, chunk_events
+from promptls.meaning.scopes import Binding, chunk_events
 from promptls.meaning.template import Template
 from promptls.rules.rule import FileContext, Severity
 from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.group import union, united
 from promptls.syntax.jinja.blocks import chunk_blocks
-from promptls.syntax.jinja.nodes import Attribute, Call, Constant, Statement
-from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.nodes import Attribute, Call, Constant, Name, Statement
+from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.syntax.jinja.signature import Signature, Taken
 from promptls.text.span import Span
 from promptls.workspace.contract import functions_path
 from promptls.workspace.python_names import functions_in
 
-_SPECIAL: Final = {"varargs": "rest", "kwargs": "named"}
+_KINDS: Final = ("set", "for", "with", "parameter", "macro", "import")
 
 
-class Callee(NamedTuple):
-    """What is called: its parameters, whether a `call` block calls it, and how grave a missing argument is."""
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """What a name leads to: what it takes, where that is known, or the macros of an imported file.
 
-    signature: Signature
-    is_in_block: bool = False
+    `lacking` is how grave an argument is that is not given; an error where it is None.
+    """
+
+    signature: Signature | None = None
+    is_macro: bool = False
     lacking: Severity | None = None
+    members: Mapping[str, Callee] = field(default_factory=dict)
 
     @property
     def takes_caller(self) -> bool:
-        """Whether it can be called by a `call` block."""
-        return any(each.name == "caller" or each.kind == "named" for each in self.signature.parameters)
+        """Whether a `call` block can call it."""
+        taken = self.signature.parameters if self.signature else ()
+        return any(each.name == "caller" or each.kind == "named" for each in taken)
 
 
-def has_known_callee(context: FileContext, called: frozenset[str]) -> frozenset[str]:
-    """Those of the names that a macro, an import or the functions file may provide."""
+Callees: TypeAlias = Mapping[str, Callee]
+"""What is known of the names that a file calls."""
+
+
+@kept
+def chunk_calls(chunk: Chunk) -> tuple[tuple[int, str, Call], ...]:
+    """The calls of names, and of attributes of names: where the tag begins, the name, the call."""
+    found = []
+    for start, node in expressions_in(chunk):
+        if isinstance(node, Call):
+            owner = node.function.target if isinstance(node.function, Attribute) else node.function
+            if isinstance(owner, Name):
+                found.append((start, owner.name, node))
+    return tuple(found)
+
+
+called_names: Final = united(lambda chunk: frozenset(name for _, name, _ in chunk_calls(chunk)), union)
+"""The names that a piece calls, or calls something of."""
+
+
+def bound_names(names: FileNames) -> frozenset[str]:
+    """Every name that the file binds, in whichever way."""
+    return union([names.bound_names(kind) for kind in _KINDS])
+
+
+def callees_of(context: FileContext, called: frozenset[str]) -> Callees:
+    """What those of the called names lead to that mean one thing all over the file, by name."""
     names = context.template.names
-    found = names.bound_names("macro") | names.bound_names("import")
-    file = functions_path(context.snapshot, context.path)
-    if file is not None and called - found:
-        found |= {function.name for function in functions_in(file) or ()}
-    return found & called
+    found: dict[str, Callee] = {}
+    bindings: dict[str, list[Binding]] = {}
+    for kind in ("macro", "import"):
+        if not called.isdisjoint(names.bound_names(kind)):
+            for binding in names.bindings_of(kind):
+                bindings.setdefault(binding.name, []).append(binding)
+    otherwise = union([names.bound_names(kind) for kind in _KINDS if kind not in {"macro", "import"}])
+    for name in called & bindings.keys() - otherwise:
+        if len(bindings[name]) == 1:
+            callee = _callee(context, bindings[name][0])
+            if callee is not None:
+                found[name] = callee
+    rest = called - bindings.keys() - otherwise
+    file = functions_path(context.snapshot, context.path) if rest else None
+    functions = functions_in(file) if file else None
+    for function in functions or ():
+        if function.name in rest:
+            is_known = bool(function.signature) and not function.decorators and function.name not in found
+            signature = Signature(function.name, function.parameters) if is_known else None
+            found[function.name] = Callee(signature)
+    return found
 
 
-def callee_of(
-    context: FileContext, reading: Reading, call: Call, chunk: Chunk, tag_start: int
-) -> Callee | None:
-    """What a call leads to; None where that, or what it takes, cannot be told."""
-    binding = reading.binding
-    if binding is None:
-        return None if isinstance(call.function, Attribute) else _function(context, reading.name)
-    if not reading.certain:
+def _callee(context: FileContext, binding: Binding) -> Callee | None:
+    if binding.kind == "macro":
+        return _macro_at(context.template, binding)
+    statement = _statement_at(context.template, binding.span)
+    node = statement.template if statement else None
+    if statement is None or not isinstance(node, Constant) or not isinstance(node.value, str):
         return None
-    if binding.kind == "macro" and not isinstance(call.function, Attribute):
-        signature = _macro_at(context.template, binding)
-    elif binding.kind == "import":
-        signature = _imported(context, binding, call)
-    else:
+    reference = TemplateReference(statement.keyword, node.value, node.span)
+    target = context.snapshot.resolve(context.path, reference)
+    template = context.snapshot.template(target) if target else None
+    if template is None:
         return None
-    if signature is None:
-        return None
-    return Callee(signature, _is_call_block(chunk, tag_start, call), "hint")
+    if statement.keyword == "import":
+        names = template.names.bound_names("macro")
+        members = {name: callee for name in names if (callee := _exported(template, name))}
+        return Callee(members=members)
+    wanted = next((each.name for each in statement.imported if each.alias == binding.name), None)
+    return _exported(template, wanted) if wanted else None
 
 
-def _is_call_block(chunk: Chunk, tag_start: int, call: Call) -> bool:
+def _exported(template: Template, name: str) -> Callee | None:
+    """A macro of another file, where it is the only thing of its name there."""
+    found = [each for each in template.names.bindings_of("macro") if each.name == name]
+    if len(found) != 1 or name in template.names.bound_names("set"):
+        return None
+    return _macro_at(template, found[0])
+
+
+def is_call_block(chunk: Chunk, tag_start: int, call: Call) -> bool:
     """Whether the call is that of a `{% call %}` block, which passes a `caller`."""
     for tag in chunk.tags:
         if tag.span.start == tag_start and tag.kind == "statement":
             statement = tag_tree(tag).statement
             return statement.keyword == "call" and any(each is call for each in statement.expressions)
     return False
-
-
-def _function(context: FileContext, name: str) -> Callee | None:
-    file = functions_path(context.snapshot, context.path)
-    found = [each for each in (functions_in(file) if file else None) or () if each.name == name]
-    if len(found) != 1 or not found[0].signature or found[0].decorators:
-        return None
-    return Callee(Signature(name, found[0].parameters))
-
-
-def _imported(context: FileContext, binding: Binding, call: Call) -> Signature | None:
-    """The macro of another file that an imported name, or an attribute of one, stands for."""
-    statement = _statement_at(context.template, binding.span)
-    if statement is None or not isinstance(statement.template, Constant):
-        return None
-    name = statement.template.value
-    if not isinstance(name, str):
-        return None
-    if statement.keyword == "import":
-        wanted = call.function.name if isinstance(call.function, Attribute) else None
-    else:
-        is_direct = not isinstance(call.function, Attribute)
-        wanted = next((each.name for each in statement.imported if each.alias == binding.name), None)
-        wanted = wanted if is_direct else None
-    reference = TemplateReference(statement.keyword, name, statement.template.span)
-    target = context.snapshot.resolve(context.path, reference)
-    template = context.snapshot.template(target) if target and wanted else None
-    if template is None or wanted in template.names.bound_names("set"):
-        return None
-    macros = [each for each in template.names.bindings_of("macro") if each.name == wanted]
-    return _macro_at(template, macros[0]) if len(macros) == 1 else None
 
 
 def _statement_at(template: Template, span: Span) -> Statement | None:
@@ -111,10 +139,11 @@ def _statement_at(template: Template, span: Span) -> Statement | None:
     return None
 
 
-def _macro_at(template: Template, binding: Binding) -> Signature | None:
-    """What the macro takes whose name stands at the binding."""
+def _macro_at(template: Template, binding: Binding) -> Callee | None:
+    """The macro whose name stands at the binding; None where it does not end in its chunk."""
     located = template.source.located(binding.span.start)
-    return _macros(located.chunk).get(binding.span.start - located.start)
+    signature = _macros(located.chunk).get(binding.span.start - located.start)
+    return Callee(signature, is_macro=True, lacking="hint") if signature else None
 
 
 @kept
@@ -131,16 +160,15 @@ def _macros(chunk: Chunk) -> dict[int, Signature]:
             for event in chunk_events(chunk)
             if event.action == "read" and opening.span.start <= event.span.start < closing.span.start
         }
-        parameters = [
+        taken = [
             Taken(each.name, each.name, is_required=each.default is None) for each in statement.parameters
         ]
-        parameters += [
-            Taken(name, name, "rest" if kind == "rest" else "named")
-            for name, kind in _SPECIAL.items()
-            if name in read
-        ]
-        if "caller" in read and not any(each.name == "caller" for each in parameters):
-            parameters.append(Taken("caller", "caller", "keyword"))
+        if "varargs" in read:
+            taken.append(Taken("varargs", "*varargs", "rest"))
+        if "kwargs" in read:
+            taken.append(Taken("kwargs", "**kwargs", "named"))
+        if "caller" in read and all(each.name != "caller" for each in taken):
+            taken.append(Taken("caller", "caller", "keyword"))
         place = statement.name_span.shifted(opening.span.start)
-        found[place.start] = Signature(statement.name, tuple(parameters))
+        found[place.start] = Signature(statement.name, tuple(taken))
     return found

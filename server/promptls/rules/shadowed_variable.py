@@ -42,34 +42,88 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.meaning.names import chunk_bindings
+from promptls.meaning.outline import pass_outline
 from promptls.meaning.scopes import Binding, NameEvent, Resolver, chunk_events, placed
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule, Severity
-from promptls.syntax.group import united
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.group import Piece, union, united
 from promptls.text.span import Span
 
 _WORDS: Final = {"for": "this loop variable", "with": "this `with`", "parameter": "this parameter"}
-_may_hide: Final = united(
-    lambda chunk: any(binding.kind in {*_WORDS, "set"} for binding in chunk_bindings(chunk)), any
-)
+Step = tuple[NameEvent, int]
+"""An event that may hide a name, and the offset of its chunk."""
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The names that hide another one."""
-    root = context.template.source.root
-    if not _may_hide(root):
-        return
     inputs = {key.name: key.span for key in context.template.declarations.inputs or ()}
-    for located, resolver in context.template.names.scopes_where(_may_hide):
-        for event in chunk_events(located.chunk):
-            if event.action == "read":
-                continue
-            if event.action == "open":
-                for name, span, kind in event.bound:
-                    if kind in _WORDS:
-                        yield from _hiding(context, resolver, inputs, name, span.shifted(located.start), kind)
-            elif event.action == "bind" and event.detail == "set" and len(resolver.scopes) > 1:
-                yield from _lost(resolver, event, located.start, context, inputs)
-            resolver.pass_event(event, located.start)
+    resolver = Resolver()
+    for event, start in _hiding_steps(context.template.source.root, resolver, frozenset(inputs), 0):
+        if event.action == "open":
+            for name, span, kind in event.bound:
+                if kind in _WORDS:
+                    yield from _hiding(context, resolver, inputs, name, span.shifted(start), kind)
+        else:
+            yield from _lost(resolver, event, start, context, inputs)
+
+
+def _hiding_steps(piece: Piece, resolver: Resolver, inputs: frozenset[str], start: int) -> Iterator[Step]:
+    """The events of a piece that may hide a name, each while `resolver` stands right ahead of it.
+
+    A piece that hides nothing by itself, and binds no name that is visible where it begins, is not entered.
+    """
+    names = _bound(piece)
+    is_free = names.isdisjoint(inputs) and all(names.isdisjoint(scope.bound) for scope in resolver.scopes)
+    if is_free and not _hides_inside(piece):
+        pass_outline(resolver, piece, start)
+    elif isinstance(piece, Chunk):
+        for event in chunk_events(piece):
+            if event.action == "open" or (event.action == "bind" and event.detail == "set"):
+                yield event, start
+            if event.action != "read":
+                resolver.pass_event(event, start)
+    else:
+        for offset, child in zip(piece.starts, piece.children, strict=False):
+            yield from _hiding_steps(child, resolver, inputs, start + offset)
+
+
+def _hides_inside(piece: Piece) -> bool:
+    """Whether a piece hides a name that it binds itself; kept with it."""
+    known = piece.kept.get(_hides_inside)
+    if known is None:
+        known = piece.kept[_hides_inside] = _find_hiding(piece)
+    return bool(known)
+
+
+def _find_hiding(piece: Piece) -> bool:
+    if not _bound(piece):
+        return False
+    resolver = Resolver()
+    pieces: tuple[Piece, ...] = (piece,) if isinstance(piece, Chunk) else piece.children
+    for child in pieces:
+        if isinstance(child, Chunk):
+            for event in chunk_events(child):
+                names = [name for name, _, kind in event.bound if kind in _WORDS]
+                if event.action == "bind" and event.detail == "set" and len(resolver.scopes) > 1:
+                    names.append(event.name)
+                if any(_outer(resolver, name) is not None for name in names):
+                    return True
+                if event.action != "read":
+                    resolver.pass_event(event)
+        elif _hides_inside(child) or any(
+            not _bound(child).isdisjoint(each.bound) for each in resolver.scopes
+        ):
+            return True
+        else:
+            pass_outline(resolver, child, 0)
+    return False
+
+
+_bound: Final = united(
+    lambda chunk: frozenset(each.name for each in chunk_bindings(chunk) if each.kind in {*_WORDS, "set"}),
+    union,
+)
+"""The names that a piece binds in ways that may hide others."""
 
 
 def _outer(resolver: Resolver, name: str) -> Binding | None:
@@ -101,7 +155,7 @@ def _lost(
     resolver: Resolver, event: NameEvent, start: int, context: FileContext, inputs: dict[str, Span]
 ) -> Iterator[Finding]:
     """A `set` in a block that leaves the outer variable of its name as it was."""
-    if event.name in resolver.scopes[-1].bound:
+    if event.name in resolver.scopes[-1].bound or len(resolver.scopes) == 1:
         return
     outer = _outer(resolver, event.name)
     is_turn = resolver.scopes[-1].keyword == "for"

@@ -31,27 +31,36 @@ Use instead:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
-from promptls.meaning.scopes import INJECTED
 from promptls.rules.argument_fit import misfits
-from promptls.rules.macro_calls import callee_of, has_known_callee
+from promptls.rules.macro_calls import (
+    Callees,
+    bound_names,
+    called_names,
+    callees_of,
+    chunk_calls,
+    is_call_block,
+)
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.group import Piece, chunks_where, union, united
+from promptls.syntax.group import Piece, chunks_where, united
 from promptls.syntax.jinja.builtins import FILTERS, FUNCTIONS, TESTS, filter_signature, test_signature
-from promptls.syntax.jinja.nodes import Attribute, Call, Filter, Name, Test
+from promptls.syntax.jinja.nodes import Attribute, Filter, Name, Test
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.jinja.signature import Signature, Taken
 
-_ESCAPE: Final = Signature("escape_special_characters", (Taken("string", "string", is_required=True),))
-_CHECKED_FUNCTIONS: Final = frozenset({"range", "lipsum", "cycler", "joiner"})
-"""Those of Jinja's functions that do not take whatever Python's `dict` takes."""
+_OWN: Final = {
+    **{name: FUNCTIONS[name][0] for name in ("range", "lipsum", "cycler", "joiner")},
+    "escape_special_characters": Signature(
+        "escape_special_characters", (Taken("string", "string", is_required=True),)
+    ),
+}
+"""The functions that every template has, without `dict` and `namespace`, which take whatever Python's do."""
 
 
 @kept
-def _in_built_ins(chunk: Chunk) -> tuple[Finding, ...]:
+def _in_filters(chunk: Chunk) -> tuple[Finding, ...]:
     """The misfits in filters and tests of the chunk; spans count from its start."""
     found: list[Finding] = []
     for start, node in expressions_in(chunk):
@@ -62,85 +71,71 @@ def _in_built_ins(chunk: Chunk) -> tuple[Finding, ...]:
         else:
             continue
         if signature.parameters or node.arguments:
-            found += _shifted(misfits(signature, node.arguments, node.name_span), start)
+            found += (each.shifted(start) for each in misfits(signature, node.arguments, node.name_span))
     return tuple(found)
 
 
-def _shifted(findings: Iterator[Finding], by: int) -> Iterator[Finding]:
-    for finding in findings:
-        fixes = tuple(fix.shifted(by) for fix in finding.fixes)
-        yield replace(finding, span=finding.span.shifted(by), fixes=fixes)
-
-
-_has_misfits: Final = united(lambda chunk: bool(_in_built_ins(chunk)), any)
-
-
 @kept
-def _calls(chunk: Chunk) -> dict[int, tuple[Call, int]]:
-    """The calls of names, and of attributes of names, by where the name stands; and their tag's start."""
-    found: dict[int, tuple[Call, int]] = {}
-    for start, node in expressions_in(chunk):
-        if isinstance(node, Call):
-            owner = node.function.target if isinstance(node.function, Attribute) else node.function
-            if isinstance(owner, Name):
-                found[start + owner.span.start] = (node, start)
-    return found
+def _in_functions(chunk: Chunk) -> tuple[Finding, ...]:
+    """The misfits in calls of Jinja's and Prompt Poet's own functions; spans count from the chunk's start."""
+    return tuple(
+        finding.shifted(start)
+        for start, name, call in chunk_calls(chunk)
+        if name in _OWN and isinstance(call.function, Name)
+        for finding in misfits(_OWN[name], call.arguments, call.function.span)
+    )
 
 
-def _chunk_called(chunk: Chunk) -> frozenset[str]:
-    found = set()
-    for call, _ in _calls(chunk).values():
-        owner = call.function.target if isinstance(call.function, Attribute) else call.function
-        if isinstance(owner, Name):
-            found.add(owner.name)
-    return frozenset(found)
-
-
-_called: Final = united(_chunk_called, union)
-"""The names that a piece calls, or calls something of."""
+_filter_misfits: Final = united(lambda chunk: bool(_in_filters(chunk)), any)
+_function_misfits: Final = united(lambda chunk: bool(_in_functions(chunk)), any)
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The calls whose arguments do not fit."""
     root = context.template.source.root
-    for located in chunks_where(root, _has_misfits):
-        yield from _shifted(iter(_in_built_ins(located.chunk)), located.start)
-    known = _called(root) & (has_known_callee(context, _called(root)) | _CHECKED_FUNCTIONS | INJECTED)
-    if not known:
-        return
-
-    def is_wanted(piece: Piece) -> bool:
-        return not known.isdisjoint(_called(piece))
-
-    for located, resolver in context.template.names.scopes_where(is_wanted):
-        calls = _calls(located.chunk)
-        for reading in resolver.readings(located.chunk, located.start):
-            call, start = calls.get(reading.span.start - located.start, (None, 0))
-            if call is None or reading.name not in known:
-                continue
-            if reading.binding is None and isinstance(call.function, Name):
-                signature = _own_function(reading.name)
-                if signature is not None:
-                    findings = misfits(signature, call.arguments, call.function.span)
-                    yield from _shifted(findings, located.start + start)
-                    continue
-            callee = callee_of(context, reading, call, located.chunk, start)
-            if callee is not None:
-                place = (
-                    call.function.name_span if isinstance(call.function, Attribute) else call.function.span
-                )
-                findings = misfits(callee.signature, call.arguments, place, lacking=callee.lacking)
-                yield from _shifted(findings, located.start + start)
-                if callee.is_in_block and not callee.takes_caller:
-                    message = f"`{callee.signature.name}` never uses `caller`, and a `call` block passes one"
-                    yield Finding(place.shifted(located.start + start), message)
+    for located in chunks_where(root, _filter_misfits):
+        yield from (each.shifted(located.start) for each in _in_filters(located.chunk))
+    for located in chunks_where(root, _function_misfits):
+        if _OWN.keys().isdisjoint(bound_names(context.template.names)):
+            yield from (each.shifted(located.start) for each in _in_functions(located.chunk))
+    callees = callees_of(context, called_names(root))
+    if callees:
+        yield from _in_piece(root, callees)
 
 
-def _own_function(name: str) -> Signature | None:
-    """What a function of Jinja or Prompt Poet takes."""
-    if name in _CHECKED_FUNCTIONS:
-        return FUNCTIONS[name][0]
-    return _ESCAPE if name == _ESCAPE.name else None
+def _in_piece(piece: Piece, callees: Callees) -> tuple[Finding, ...]:
+    """The misfits in calls of what the file knows, kept with the piece as long as that stays the same."""
+    if called_names(piece).isdisjoint(callees):
+        return ()
+    known = piece.kept.get(_in_piece)
+    if isinstance(known, tuple) and known[0] == callees:
+        return known[1]  # type: ignore[no-any-return]  # put there below
+    if isinstance(piece, Chunk):
+        found = tuple(_in_chunk(piece, callees))
+    else:
+        found = tuple(
+            finding.shifted(start)
+            for start, child in zip(piece.starts, piece.children, strict=False)
+            for finding in _in_piece(child, callees)
+        )
+    piece.kept[_in_piece] = (callees, found)
+    return found
+
+
+def _in_chunk(chunk: Chunk, callees: Callees) -> Iterator[Finding]:
+    for start, name, call in chunk_calls(chunk):
+        callee = callees.get(name)
+        function = call.function
+        if isinstance(function, Attribute):
+            callee = callee.members.get(function.name) if callee else None
+        if callee is None or callee.signature is None:
+            continue
+        place = function.name_span if isinstance(function, Attribute) else function.span
+        for finding in misfits(callee.signature, call.arguments, place, lacking=callee.lacking):
+            yield finding.shifted(start)
+        if callee.is_macro and not callee.takes_caller and is_call_block(chunk, start, call):
+            message = f"`{callee.signature.name}` never uses `caller`, and a `call` block passes one"
+            yield Finding(place.shifted(start), message)
 
 
 RULE = Rule(
