@@ -11,15 +11,16 @@ TEXT = """\
 samples: s.yml
 functions: gone.py
 experiments:
-  first: {dataset: d.csv}
+  first: {dataset: "d.csv", metrics: [exact_match, m.py:score]}
 ---#}
 {% include "tail.yml.j2" %}
 {% include "gone.yml.j2" %}
+{% include ["gone.yml.j2", 'other.yml.j2'] %}
 """
 
 
 def test_files_that_are_there_are_links(tmp_path: Path) -> None:
-    for name in ("s.yml", "d.csv", "tail.yml.j2"):
+    for name in ("s.yml", "d.csv", "m.py", "tail.yml.j2", "other.yml.j2"):
         (tmp_path / name).write_text("")
     workspace = Workspace([tmp_path])
     path = str(tmp_path / MAIN)
@@ -27,8 +28,9 @@ def test_files_that_are_there_are_links(tmp_path: Path) -> None:
 
     links = document_links(workspace.snapshot, path)
 
-    assert [TEXT[link.span.start : link.span.end] for link in links] == ["s.yml", "d.csv", "tail.yml.j2"]
-    assert [Path(link.target).name for link in links] == ["s.yml", "d.csv", "tail.yml.j2"]
+    written = [TEXT[link.span.start : link.span.end] for link in links]
+    assert written == ["s.yml", "d.csv", "m.py:score", "tail.yml.j2", "other.yml.j2"]
+    assert [Path(link.target).name for link in links] == [name.split(":")[0] for name in written]
     found = link_at(workspace.snapshot, path, TEXT.index("tail") + 1)
     assert found is not None
     assert found.target == str(tmp_path / "tail.yml.j2")

@@ -12,6 +12,7 @@ PATH = str(Path("/project") / MAIN)
 PROMPT = """\
 {#---
 name: greeting
+input_keys: {text: {type: string}, other: {}}
 examples:
   - text: hi
   - text: ho
@@ -26,6 +27,11 @@ experiments:
   sections:
     - name: s
       content: y
+{% block rules %}
+{% set tone = 1 %}
+- name: c
+  content: z
+{% endblock %}
 """
 
 
@@ -44,6 +50,9 @@ def test_header_macros_parts_and_sections_make_the_outline() -> None:
     assert outline(PROMPT) == [
         "header header greeting",
         "  key name",
+        "  key input_keys",
+        "    input text string",
+        "    input other",
         "  key examples",
         "    example example 1",
         "    example example 2",
@@ -53,13 +62,16 @@ def test_header_macros_parts_and_sections_make_the_outline() -> None:
         "part a system",
         "part {{ b }}",
         "  section s",
+        "block rules",
+        "  variable tone",
+        "  part c",
     ]
 
 
 def test_a_prompt_object_is_outlined_by_its_keys() -> None:
     text = "instruction: Do it.\ninput_keys: [a]\noutput_key: b\n"
 
-    assert outline(text) == ["key instruction", "key input_keys", "key output_key"]
+    assert outline(text) == ["key instruction", "key input_keys", "  input a", "key output_key"]
 
 
 def test_other_files_have_no_outline() -> None:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+from promptls.features.symbols.declared_inputs import bare_span
+from promptls.meaning.references import TemplateReference
+from promptls.meaning.template import Template
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
+
+_QUOTED: Final = re.compile(r"'([^'\n]*)'|\"([^\"\n]*)\"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,26 +32,43 @@ def document_links(snapshot: Snapshot, path: str) -> tuple[DocumentLink, ...]:
     if template is None:
         return ()
     links = [
-        DocumentLink(Span(reference.span.start + 1, reference.span.end - 1), target, reference.keyword)
-        for reference in template.references
-        if not reference.alternatives and (target := snapshot.resolve(path, reference))
+        link for reference in template.references for link in _named(snapshot, path, template, reference)
     ]
     declared = template.declarations
     settings = declared.settings
-    named: list[tuple[tuple[str, ...], str | None]] = [
+    named: list[tuple[tuple[str | int, ...], str | None]] = [
         (("samples",), settings.samples),
         (("functions",), settings.functions),
         *(
             (("experiments", name, "dataset"), each.dataset)
             for name, each in (settings.experiments or {}).items()
         ),
+        *(
+            (("experiments", name, "metrics", index), metric.rpartition(":")[0])
+            for name, each in (settings.experiments or {}).items()
+            for index, metric in enumerate(each.metrics)
+        ),
     ]
     for keys, name in named:
         span = declared.value_span(*keys)
-        file = Path(path).parent / name if name else None
-        if span is not None and file is not None and file.is_file():
-            links.append(DocumentLink(span, str(file), keys[-1]))
+        file = str(Path(path).parent / name) if name else None
+        if span is not None and file is not None and snapshot.exists(file):
+            links.append(DocumentLink(bare_span(template, span, name or "") or span, file, str(keys[-1])))
     return tuple(sorted(links, key=lambda link: link.span))
+
+
+def _named(
+    snapshot: Snapshot, path: str, template: Template, reference: TemplateReference
+) -> Iterator[DocumentLink]:
+    """The files that one include, import or `extends` names: each of a list that is there."""
+    written = template.source.slice(reference.span)
+    for match in _QUOTED.finditer(written):
+        name = match.group(1) or match.group(2) or ""
+        if name in (reference.alternatives or (reference.name,)):
+            target = snapshot.resolve(path, reference._replace(name=name, alternatives=()))
+            start = reference.span.start + match.start() + 1
+            if target is not None:
+                yield DocumentLink(Span(start, start + len(name)), target, reference.keyword)
 
 
 def link_at(snapshot: Snapshot, path: str, offset: int) -> DocumentLink | None:

@@ -1,20 +1,23 @@
-"""The outline of a prompt file: header, parts with their sections, macros, blocks, examples."""
+"""The outline of a prompt file: header, parts with their sections, macros, blocks, variables, examples."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import PlacedPart, Template
-from promptls.syntax.jinja.blocks import chunk_blocks
+from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.group import chunks_where, united
+from promptls.syntax.jinja.file_blocks import blocks_across, blocks_inside
+from promptls.syntax.jinja.nodes import Name, Statement
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text, scalar_text
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
 
-SymbolKind = Literal["header", "part", "section", "macro", "block", "key", "example"]
+SymbolKind = Literal["header", "part", "section", "macro", "block", "variable", "key", "input", "example"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class Symbol:
 
 
 def document_symbols(snapshot: Snapshot, path: str) -> tuple[Symbol, ...]:
-    """The symbols of the file at `path`, in the order of their places."""
+    """The symbols of the file at `path`, in the order of their places; what stands in a block is below it."""
     template = snapshot.template(path)
     kind = snapshot.kind(path)
     if template is None or kind is Kind.OTHER:
@@ -40,7 +43,20 @@ def document_symbols(snapshot: Snapshot, path: str) -> tuple[Symbol, ...]:
         found += [_part(template, index, placed) for index, placed in enumerate(template.parts)]
     elif template.header is None and template.root is not None:
         found += _keys(template, template.root)
-    return tuple(sorted(found, key=lambda symbol: symbol.span))
+    return _nested(sorted(found, key=lambda symbol: (symbol.span.start, -symbol.span.end)))
+
+
+def _nested(symbols: list[Symbol]) -> tuple[Symbol, ...]:
+    """The symbols in a tree: what stands inside a macro or a block is below it."""
+    found: list[Symbol] = []
+    while symbols:
+        first, *rest = symbols
+        inside = []
+        if first.kind in {"macro", "block"}:
+            inside = [each for each in rest if each.span.end <= first.span.end]
+        found.append(replace(first, children=(*first.children, *_nested(inside))) if inside else first)
+        symbols = rest[len(inside) :]
+    return tuple(found)
 
 
 def _header(template: Template) -> Iterator[Symbol]:
@@ -66,6 +82,11 @@ def _keys(template: Template, tree: Mapping) -> Iterator[Symbol]:
                     f"example {number}", "example", example.span, Span(example.span.start, example.span.start)
                 )
                 for number, example in enumerate(template.declarations.examples, start=1)
+            )
+        elif name == "input_keys":
+            children = tuple(
+                Symbol(key.name, "input", key.span, key.span, str(key.schema.get("type") or ""))
+                for key in template.declarations.inputs or ()
             )
         elif name == "experiments" and isinstance(entry.value, Mapping):
             children = tuple(_keys(template, entry.value))
@@ -96,15 +117,37 @@ def _sections(placed: PlacedPart) -> Iterator[Symbol]:
 
 
 def _jinja(template: Template) -> Iterator[Symbol]:
-    for start, chunk in zip(template.source.starts, template.source.chunks, strict=False):
-        ends = {pair.opening: chunk.tags[pair.closing].span.end for pair in chunk_blocks(chunk).pairs}
-        for index, tag in enumerate(chunk.tags):
-            if tag.kind != "statement":
+    across = {block.tags[0]: block for block in blocks_across(template.source) if block.is_closed}
+    for located in chunks_where(template.source.root, _has_named):
+        inside = {block.tags[0]: block for block in blocks_inside(located.chunk)}
+        for tag, statement in _named(located.chunk):
+            begin = located.start + tag.start
+            block = inside.get(tag)
+            whole = block.shifted(located.start) if block else across.get(tag.shifted(located.start))
+            span = whole.span if whole else tag.shifted(located.start)
+            if statement.keyword == "set":
+                for target in statement.targets:
+                    if isinstance(target, Name):
+                        place = target.span.shifted(begin)
+                        yield Symbol(target.name, "variable", span, place)
                 continue
-            statement = tag_tree(tag).statement
-            if statement.keyword in {"macro", "block"} and statement.name:
-                span = Span(tag.span.start, ends.get(index, tag.span.end)).shifted(start)
-                name_span = statement.name_span.shifted(tag.span.start + start)
-                detail = ", ".join(parameter.name for parameter in statement.parameters)
-                kind: SymbolKind = "macro" if statement.keyword == "macro" else "block"
-                yield Symbol(statement.name, kind, span, name_span, f"({detail})" if kind == "macro" else "")
+            detail = ""
+            if statement.keyword == "macro":
+                detail = f"({', '.join(parameter.name for parameter in statement.parameters)})"
+            kind: SymbolKind = "macro" if statement.keyword == "macro" else "block"
+            yield Symbol(statement.name, kind, span, statement.name_span.shifted(begin), detail)
+
+
+@kept
+def _named(chunk: Chunk) -> tuple[tuple[Span, Statement], ...]:
+    """The tags of the chunk that give a name to something, with their spans."""
+    statements = ((tag.span, tag_tree(tag).statement) for tag in chunk.tags if tag.kind == "statement")
+    return tuple(
+        (span, statement)
+        for span, statement in statements
+        if (statement.keyword in {"macro", "block"} and statement.name) or statement.keyword == "set"
+    )
+
+
+_has_named: Final = united(lambda chunk: bool(_named(chunk)), any)
+"""Whether a piece has a tag that gives a name to something."""

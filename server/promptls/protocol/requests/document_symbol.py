@@ -20,6 +20,8 @@ _KINDS: Final = {
     "section": types.SymbolKind.String,
     "macro": types.SymbolKind.Function,
     "block": types.SymbolKind.Namespace,
+    "variable": types.SymbolKind.Variable,
+    "input": types.SymbolKind.Field,
     "key": types.SymbolKind.Property,
     "example": types.SymbolKind.Array,
 }
