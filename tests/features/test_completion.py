@@ -71,7 +71,10 @@ CONTAINED = [
     (in_content("{{ user.get('<CURSOR>') }}"), ["name", "tone"]),
     (in_content("{% for t in turns %}{{ t.said }}{{ t.<CURSOR> }}{% endfor %}"), ["said"]),
     (in_content("{% for t in turns %}{{ loop.<CURSOR> }}{% endfor %}"), ["index", "first", "cycle"]),
-    (in_content("{% set ns = namespace(found=false) %}{% set ns.more = 1 %}{{ ns.<CURSOR> }}"), ["found", "more"]),
+    (
+        in_content("{% set ns = namespace(found=false) %}{% set ns.more = 1 %}{{ ns.<CURSOR> }}"),
+        ["found", "more"],
+    ),
     (in_content("{{ user.tone == '<CURSOR>"), ["kind", "firm"]),
     # filters and tests
     (in_content("{{ user | <CURSOR>"), ["default", "upper", "tojson", "selectattr"]),
@@ -126,10 +129,19 @@ CONTAINED = [
     (in_header("output_schema: {type: object, <CURSOR>}\n"), ["properties", "required"]),
     (in_header("output_schema:\n  properties:\n    a:\n      type: <CURSOR>\n"), ["string", "array"]),
     ("{#---\ninput_keys: [a, <CURSOR>]\n---#}\n- name: a\n  content: '{{ a }} {{ more }}'\n", ["more"]),
-    ("{#---\ninput_keys:\n  a:\n    <CURSOR>\n---#}\n- name: a\n  content: '{{ a }}'\n", ["type", "description", "enum"]),
-    ("{#---\ninput_keys:\n  a: {type: <CURSOR>}\n---#}\n- name: a\n  content: '{{ a }}'\n", ["string", "object"]),
+    (
+        "{#---\ninput_keys:\n  a:\n    <CURSOR>\n---#}\n- name: a\n  content: x\n",
+        ["type", "description", "enum"],
+    ),
+    (
+        "{#---\ninput_keys:\n  a: {type: <CURSOR>}\n---#}\n- name: a\n  content: '{{ a }}'\n",
+        ["string", "object"],
+    ),
     # prompt objects
-    ("instruction: Do.\ninput_keys: [a]\n<CURSOR>\n", ["output_key", "output_type", "language", "experiments"]),
+    (
+        "instruction: Do.\ninput_keys: [a]\n<CURSOR>\n",
+        ["output_key", "output_type", "language", "experiments"],
+    ),
     ("instruction: Do.\ninput_keys: [a]\noutput_key: b\noutput_type: <CURSOR>\n", ["json", "str"]),
     ("instruction: Do {{ <CURSOR>\ninput_keys: [a]\noutput_key: b\n", ["a"]),
     ("instruction: Do.\ninput_keys: [a]\noutput_key: b\nexamples:\n  - <CURSOR>\n", ["a", "b"]),
@@ -138,13 +150,16 @@ CONTAINED = [
     ("infer_cfg:\n  retriever: {type: <CURSOR>}\n", ["ZeroRetriever", "FixKRetriever"]),
     ("infer_cfg:\n  inferencer:\n    type: <CURSOR>\n", ["GenInferencer"]),
     ("infer_cfg:\n  prompt_template:\n    template:\n      round:\n        - <CURSOR>\n", ["role", "prompt"]),
-    ("infer_cfg:\n  prompt_template:\n    template:\n      round:\n        - {role: <CURSOR>}\n", ["HUMAN", "BOT"]),
+    (
+        "infer_cfg:\n  prompt_template:\n    template:\n      round:\n        - {role: <CURSOR>}\n",
+        ["HUMAN", "BOT"],
+    ),
     ("infer_cfg:\n  ice_template:\n    ice_token: <CURSOR>\n", ["</E>"]),
     (
-        "infer_cfg:\n  ice_template:\n    template: 'Q: {<CURSOR>'\nreader_cfg:\n  input_columns: [question]\n",
+        "infer_cfg:\n  ice_template: {template: 'Q: {<CURSOR>'}\nreader_cfg:\n  input_columns: [question]\n",
         ["question"],
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("fixture", "expected"), CONTAINED)
@@ -292,17 +307,29 @@ ACCEPTED = [
         "sections",
         "- name: a\n  sections:\n    - name: name\n      content: |\n        \n",
     ),
-    ("- name: a\n  content: x\npa<CURSOR>", "part",
-     "- name: a\n  content: x\n- name: name\n  role: system\n  content: |\n    "),
+    (
+        "- name: a\n  content: x\npa<CURSOR>",
+        "part",
+        "- name: a\n  content: x\n- name: name\n  role: system\n  content: |\n    ",
+    ),
     ("- <CURSOR>\n", "part", "- name: name\n  role: system\n  content: |\n    \n"),
     (in_header("exa<CURSOR>\n"), "examples", in_header("examples:\n  - \n")),
-    (in_header("experiments:\n  e:\n    models: [lo<CURSOR>cal:x, echo]\n"), "local:smollm2",
-     in_header("experiments:\n  e:\n    models: [local:smollm2, echo]\n")),
-    (in_header("experiments:\n  e:\n    models:\n      - local:<CURSOR>\n"), "local:smollm2",
-     in_header("experiments:\n  e:\n    models:\n      - local:smollm2\n")),
-    ("{#<CURSOR>", "header",
-     "{#---\nname: name\ndescription: What the prompt does.\ninput_keys:\n  text: {type: string}\n---#}\n"),
-]  # fmt: skip
+    (
+        in_header("experiments:\n  e:\n    models: [lo<CURSOR>cal:x, echo]\n"),
+        "local:smollm2",
+        in_header("experiments:\n  e:\n    models: [local:smollm2, echo]\n"),
+    ),
+    (
+        in_header("experiments:\n  e:\n    models:\n      - local:<CURSOR>\n"),
+        "local:smollm2",
+        in_header("experiments:\n  e:\n    models:\n      - local:smollm2\n"),
+    ),
+    (
+        "{#<CURSOR>",
+        "header",
+        "{#---\nname: name\ndescription: What the prompt does.\ninput_keys:\n  text: {type: string}\n---#}\n",
+    ),
+]
 
 
 @pytest.mark.parametrize(("fixture", "label", "after"), ACCEPTED)
@@ -468,12 +495,16 @@ def test_files_beside_the_prompt_are_known(
         ("- name: a\n  <CURSOR>\n", "content", ["What the model reads"]),
         ("- name: a\n  role: <CURSOR>\n", "assistant", ["What the model said"]),
         (in_header("<CURSOR>\n"), "token_limit", ["The most tokens"]),
-        (INCLUDES % '{% from "macros.yml.j2" import <CURSOR> %}', "greet", ["greet(name, mark='!')", "Greets somebody."]),
+        (
+            INCLUDES % '{% from "macros.yml.j2" import <CURSOR> %}',
+            "greet",
+            ["greet(name, mark='!')", "Greets somebody."],
+        ),
         (INCLUDES % '{% include "<CURSOR>" %}', "sections/tail.yml.j2", ["1 part: `tail`"]),
     ],
-)  # fmt: skip
+)
 def test_an_item_is_documented(fixture: str, label: str, words: list[str]) -> None:
-    found, text, snapshot, path = asked(fixture)
+    found, _text, snapshot, path = asked(fixture)
     assert found is not None
     assert label in [item.label for item in found.items]
 

@@ -36,9 +36,21 @@ def helped(content: str) -> SignatureHelp | None:
         ("{{ say(how=<CURSOR>", "say(what, how='loud')", "how='loud'"),
         ("{{ hi('a', mark=<CURSOR>", "greet(name, mark='!')", "mark='!'"),
         ("{{ m.greet(<CURSOR>", "greet(name, mark='!')", "name"),
-        ("{{ x | truncate(10, <CURSOR>", "truncate(length=255, killwords=false, end='...', leeway=none)", "killwords=false"),
-        ("{{ x | truncate(end=<CURSOR>", "truncate(length=255, killwords=false, end='...', leeway=none)", "end='...'"),
-        ("{{ x | truncate(nonsense=<CURSOR>", "truncate(length=255, killwords=false, end='...', leeway=none)", None),
+        (
+            "{{ x | truncate(10, <CURSOR>",
+            "truncate(length=255, killwords=false, end='...', leeway=none)",
+            "killwords=false",
+        ),
+        (
+            "{{ x | truncate(end=<CURSOR>",
+            "truncate(length=255, killwords=false, end='...', leeway=none)",
+            "end='...'",
+        ),
+        (
+            "{{ x | truncate(nonsense=<CURSOR>",
+            "truncate(length=255, killwords=false, end='...', leeway=none)",
+            None,
+        ),
         ("{{ x | map('upper', <CURSOR>", "map(*args, **kwargs)", "*args"),
         ("{{ x | map(attribute=<CURSOR>", "map(*args, **kwargs)", "**kwargs"),
         ("{% filter indent(<CURSOR>", "indent(width=4, first=false, blank=false)", "width=4"),
@@ -57,7 +69,7 @@ def helped(content: str) -> SignatureHelp | None:
         ("{{ say('a, b', <CURSOR>", "say(what, how='loud')", "how='loud'"),
         ("{{ say('unclosed, <CURSOR>", "say(what, how='loud')", "what"),
     ],
-)  # fmt: skip
+)
 def test_the_signature_of_the_call_around_the_place_is_shown(
     content: str, label: str, active: str | None
 ) -> None:
@@ -72,9 +84,20 @@ def test_the_signature_of_the_call_around_the_place_is_shown(
 
 @pytest.mark.parametrize(
     "content",
-    ["{{ say<CURSOR>(", "{{ say('a') <CURSOR>", "{{ (<CURSOR>", "{{ unknown(<CURSOR>", "say(<CURSOR>", "{# say(<CURSOR> #}",
-     "{% macro f(<CURSOR>", "{% call(<CURSOR>", "{{ x | unknown(<CURSOR>", "{{ x[<CURSOR>", "{% raw %}{{ say(<CURSOR> {% endraw %}"],
-)  # fmt: skip
+    [
+        "{{ say<CURSOR>(",
+        "{{ say('a') <CURSOR>",
+        "{{ (<CURSOR>",
+        "{{ unknown(<CURSOR>",
+        "say(<CURSOR>",
+        "{# say(<CURSOR> #}",
+        "{% macro f(<CURSOR>",
+        "{% call(<CURSOR>",
+        "{{ x | unknown(<CURSOR>",
+        "{{ x[<CURSOR>",
+        "{% raw %}{{ say(<CURSOR> {% endraw %}",
+    ],
+)
 def test_there_is_no_signature_where_nothing_is_called(content: str) -> None:
     assert helped(content) is None
 

@@ -1,4 +1,4 @@
-"""At every place of every text, whole or cut off, completion and signature help answer and keep to the word."""
+"""At every place of every text, whole or cut off, completion and signatures answer, and keep to the word."""
 
 from __future__ import annotations
 
@@ -19,9 +19,13 @@ PATH = "/project/main.yml.j2"
 STEP = 1 if os.environ.get("PROMPTLS_LONG_TESTS") else 5
 TEXTS = {**OWN, **example_texts()}
 REAL = next(
-    (folder for parent in Path(__file__).resolve().parents if (folder := parent / "shared/corpus/prompts").is_dir()),
+    (
+        folder
+        for parent in Path(__file__).resolve().parents
+        if (folder := parent / "shared/corpus/prompts").is_dir()
+    ),
     None,
-)  # fmt: skip
+)
 REAL_FILES = sorted(path for path in REAL.rglob("*") if path.is_file()) if REAL else []
 
 

@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from promptls.features.callables import exported_macro, exports_of, module_at
+from promptls.features.callables import exported_macro, exports_of, module_at, tag_of
 from promptls.features.completion.columns import first_rows
 from promptls.features.completion.item import Item, ItemKind
 from promptls.features.completion.request import Request
 from promptls.meaning.paths import Each, Path, path_of
+from promptls.meaning.scopes import Binding
 from promptls.meaning.shape import Shape, merged, shape_of_schema, shape_of_value
 from promptls.meaning.shapes import input_shapes, resolved_at
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.group import chunks_where, union, united
 from promptls.syntax.jinja.builtins import LOOP
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Keyword, Name
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
@@ -97,7 +100,7 @@ def _of_name(request: Request, name: str) -> Iterator[Item]:
     elif binding is not None and binding.kind == "import":
         yield from _of_module(request, name)
     elif binding is not None and binding.kind == "set":
-        yield from _of_namespace(request, name)
+        yield from _of_namespace(request, name, binding)
 
 
 def _of_module(request: Request, name: str) -> Iterator[Item]:
@@ -123,33 +126,25 @@ def _of_module(request: Request, name: str) -> Iterator[Item]:
         )
 
 
-def _of_namespace(request: Request, name: str) -> Iterator[Item]:
+def _of_namespace(request: Request, name: str, binding: Binding) -> Iterator[Item]:
     """The variables of a `namespace(…)`: those that it begins with, and those that are set."""
-    found: dict[str, None] = {}
-    is_namespace = False
+    made = tag_of(request.template, binding)
+    value = made[1].expressions[0] if made and made[1].expressions else None
+    if (
+        not isinstance(value, Call)
+        or not isinstance(value.function, Name)
+        or value.function.name != "namespace"
+    ):
+        return
+    found = dict.fromkeys(each.name for each in value.arguments if isinstance(each, Keyword))
     for chunk in request.template.source.chunks:
-        if name not in chunk.text:
-            continue
-        for tag in chunk.tags:
+        for tag in chunk.tags if name in chunk.text else ():
             statement = tag_tree(tag).statement if tag.kind == "statement" else None
-            if statement is None or statement.keyword != "set":
-                continue
-            target = statement.targets[0] if statement.targets else None
-            if isinstance(target, Attribute) and target.target == Name(target.target.span, name):
-                is_namespace = True
-                found[target.name] = None
-            elif isinstance(target, Name) and target.name == name:
-                for value in statement.expressions:
-                    if (
-                        isinstance(value, Call)
-                        and isinstance(value.function, Name)
-                        and value.function.name == "namespace"
-                    ):
-                        is_namespace = True
-                        found.update(dict.fromkeys(a.name for a in value.arguments if isinstance(a, Keyword)))
-    if is_namespace:
-        for attribute in found:
-            yield Item(attribute, "property", _KNOWN, detail=f"of {name}")
+            for target in statement.targets if statement is not None and statement.keyword == "set" else ():
+                if isinstance(target, Attribute) and target.target == Name(target.target.span, name):
+                    found[target.name] = None
+    for attribute in found:
+        yield Item(attribute, "property", _KNOWN, detail=f"of {name}")
 
 
 # -- values of the caller ------------------------------------------------------------------------
@@ -171,7 +166,7 @@ def _members(request: Request, target: Expression | None) -> tuple[dict[str, _Me
     for origin, known in _shapes(request, path):
         shape = known if shape is None else merged(shape, known)
         for name, below in known.keys:
-            if origin == "used" and name == request.typed and _is_only_typed(request):
+            if origin == "used" and name and name == request.typed and _is_only_typed(request):
                 continue
             if name not in found:
                 found[name] = _Member(below, "" if origin == "used" else origin)
@@ -179,15 +174,24 @@ def _members(request: Request, target: Expression | None) -> tuple[dict[str, _Me
 
 
 def _is_only_typed(request: Request) -> bool:
-    """Whether the word being typed is used nowhere else, so that only this place would speak for it."""
+    """Whether the word being typed is an attribute nowhere else, so that only this place speaks for it."""
+    typed = request.typed
     uses = 0
-    for chunk in request.template.source.chunks:
-        if request.typed in chunk.text:
-            uses += sum(
-                isinstance(node, Attribute) and node.name == request.typed
-                for _, node in expressions_in(chunk)
-            )
-    return uses <= 1
+    for located in chunks_where(request.template.source.root, lambda piece: typed in _attribute_names(piece)):
+        uses += sum(
+            isinstance(node, Attribute) and node.name == typed for _, node in expressions_in(located.chunk)
+        )
+        if uses > 1:
+            return False
+    return True
+
+
+def _chunk_attribute_names(chunk: Chunk) -> frozenset[str]:
+    return frozenset(node.name for _, node in expressions_in(chunk) if isinstance(node, Attribute))
+
+
+_attribute_names: Final = united(_chunk_attribute_names, union)
+"""The names of all attributes that a piece of a file reads."""
 
 
 def _shapes(request: Request, path: Path) -> Iterator[tuple[str, Shape]]:
