@@ -12,6 +12,8 @@
   (add-to-list 'eglot-server-programs '(promptls-mode . ("promptls"))))
 (add-hook 'promptls-mode-hook #'eglot-ensure)
 
+(autoload 'browse-url-file-url "browse-url")
+
 ;; The run commands are also code actions of the first line (M-x eglot-code-actions).
 (defun promptls--execute (command &rest arguments)
   "Have the server execute COMMAND for this prompt, with ARGUMENTS; show what comes of it."

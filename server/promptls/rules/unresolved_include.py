@@ -1,11 +1,12 @@
-"""An include, import or `extends` that leads to no file.
+"""An include or `extends` that leads to no file.
 
 ## What it does
 
 Reports written-out template names for which no file is there: neither from the folder of
 an entry template that leads here, nor from the setting `template_paths`, nor from a folder
-above. Names with `..` are reported too, because Jinja's loader refuses them. `ignore
-missing` keeps it silent.
+above. Names with `..` are reported too, because Jinja's loader refuses them, and offered a name
+that it takes where such a file is there. `ignore missing` keeps it silent. Imports have a rule of
+their own, `unresolved-import`.
 
 ## Why is this bad?
 
@@ -32,41 +33,23 @@ Use instead:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
+from typing import Final
 
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
-from promptls.workspace.include_names import parts_of_name
+from promptls.rules.unresolved_reference import unresolved
+
+_KEYWORDS: Final = frozenset({"include", "extends"})
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(context: FileContext) -> Iterable[Finding]:
     """The template names that lead nowhere."""
-    for reference in context.template.references:
-        if reference.name is None or reference.ignore_missing:
-            continue
-        if context.snapshot.resolve(context.path, reference):
-            continue
-        if not reference.alternatives and parts_of_name(reference.name) is None:
-            message = (
-                f"Jinja refuses `{reference.name}`: names have no `..` and count from the entry template"
-            )
-        elif reference.alternatives:
-            message = (
-                f"none of these files is there: {', '.join(f'`{name}`' for name in reference.alternatives)}"
-            )
-        else:
-            entries = context.snapshot.entries(context.path)
-            where = (
-                "beside this template"
-                if entries == (context.path,)
-                else "beside the templates that lead here"
-            )
-            message = f"there is no file `{reference.name}` {where}"
-        yield Finding(reference.span, message)
+    return unresolved(context, _KEYWORDS)
 
 
 RULE = Rule(
     name="unresolved-include",
-    summary="an include, import or `extends` that leads to no file",
+    summary="an include or `extends` that leads to no file",
     severity="error",
     module=__name__,
     kinds=PARTS_KINDS,

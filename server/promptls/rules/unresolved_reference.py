@@ -1,0 +1,122 @@
+"""What can be said of a template name that leads to no file, and the name that was probably meant."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+from typing import Final
+
+from promptls.meaning.references import TemplateReference
+from promptls.rules.rule import Edit, FileContext, Finding, Fix
+from promptls.text.nearest import nearest
+from promptls.workspace.include_names import parts_of_name, path_in
+
+_MOST_SIBLINGS: Final = 500
+
+
+def unresolved(context: FileContext, keywords: frozenset[str]) -> Iterator[Finding]:
+    """A finding for each template name of a tag with one of the keywords that leads to no file."""
+    for reference in context.template.references:
+        if reference.keyword not in keywords or reference.name is None or reference.ignore_missing:
+            continue
+        if context.snapshot.resolve(context.path, reference) is None:
+            yield _finding(context, reference, reference.name)
+        elif not reference.alternatives:
+            yield from _from_entries(context, reference, reference.name)
+
+
+def _finding(context: FileContext, reference: TemplateReference, name: str) -> Finding:
+    if reference.alternatives:
+        listed = ", ".join(f"`{each}`" for each in reference.alternatives)
+        return Finding(reference.span, f"none of these files is there: {listed}")
+    meant = _meant(context, name)
+    fixes = _fixes(context, reference, meant) if meant else ()
+    question = f"; did you mean `{meant}`?" if meant else ""
+    if parts_of_name(name) is None:
+        message = f"Jinja refuses `{name}`: names have no `..` and count from the entry template"
+    elif "\\" in name:
+        message = f"there is no file `{name}`: folders are parted by `/`"
+    else:
+        entries = context.snapshot.entries(context.path)
+        alone = entries == (context.path,)
+        where = "beside this template" if alone else "beside the templates that lead here"
+        message = f"there is no file `{name}` {where}"
+    return Finding(reference.span, f"{message}{question}", fixes)
+
+
+def _from_entries(context: FileContext, reference: TemplateReference, name: str) -> Iterator[Finding]:
+    """A finding where a template that includes this file lies in a folder from which the name leads nowhere."""
+    snapshot = context.snapshot
+    extra = _template_paths(context)
+    for entry in sorted(snapshot.includers(context.path)):
+        folder = str(Path(entry).parent)
+        if snapshot.includers(entry) or folder == str(Path(context.path).parent):
+            continue
+        includes = snapshot.template(entry)
+        is_strict = includes is not None and any(
+            each.name is not None and path_in(folder, each.name) == context.path
+            for each in includes.references
+        )
+        candidates = [path_in(each, name) for each in (folder, *extra)]
+        if not is_strict or any(found and snapshot.exists(found) for found in candidates):
+            continue
+        meant = _name_from((folder,), str(snapshot.resolve(context.path, reference)))
+        question = f"; did you mean `{meant}`?" if meant else ""
+        message = f"`{Path(entry).name}` includes this file, and from its folder there is no file `{name}`"
+        yield Finding(
+            reference.span, f"{message}{question}", _fixes(context, reference, meant) if meant else ()
+        )
+        return
+
+
+def _template_paths(context: FileContext) -> list[str]:
+    project = context.snapshot.project(context.path)
+    return [str(project.root / folder) for folder in project.settings.template_paths]
+
+
+def _fixes(context: FileContext, reference: TemplateReference, meant: str) -> tuple[Fix, ...]:
+    quote = context.template.source.slice(reference.span)[:1]
+    if quote not in {"'", '"'} or quote in meant:
+        return ()
+    return (Fix(f"Change to `{meant}`", (Edit(reference.span, f"{quote}{meant}{quote}"),), preferred=True),)
+
+
+def _meant(context: FileContext, name: str) -> str | None:
+    """The name of a file that is there, as it would have to be written here; None where none is like it."""
+    folders = context.snapshot.search_folders(context.path)
+    written = name.replace("\\", "/")
+    beside = os.path.normpath(Path(context.path).parent / written)
+    for candidate in (beside, *filter(None, (path_in(folder, written) for folder in folders))):
+        found = _name_from(folders, candidate) if context.snapshot.exists(candidate) else None
+        if found is not None and found != name:
+            return found
+    plain = PurePath(*(part for part in written.split("/") if part not in {"", ".", ".."}))
+    for folder in folders:
+        names = _names_in(context, str(Path(folder) / plain.parent))
+        near = nearest(plain.name, names - {PurePath(context.path).name})
+        if near is not None:
+            return (plain.parent / near).as_posix()
+    return None
+
+
+def _name_from(folders: tuple[str, ...], path: str) -> str | None:
+    for folder in folders:
+        if PurePath(path).is_relative_to(folder):
+            return PurePath(path).relative_to(folder).as_posix()
+    return None
+
+
+def _names_in(context: FileContext, folder: str) -> set[str]:
+    """The names of the files in a folder, the unsaved ones too."""
+    names = {
+        PurePath(path).name for path in context.snapshot.open_files if str(PurePath(path).parent) == folder
+    }
+    try:
+        with os.scandir(folder) as entries:
+            for entry, _ in zip(entries, range(_MOST_SIBLINGS), strict=False):
+                if not entry.name.startswith("."):
+                    names.add(entry.name)
+    except OSError:
+        pass
+    return names
