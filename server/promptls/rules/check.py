@@ -1,52 +1,36 @@
 """All findings of a file.
 
-What rules find in a chunk is kept with the chunk and with the groups around it, so that a
-change looks again at what changed and at whole files only with the rules that need them.
+What rules find in a chunk is kept with the chunk and with the groups around it
+(`kept_findings.py`), so that a change looks again at what changed, and at whole files only
+with the rules that need them.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import replace
 from typing import Final
 
-from promptls.meaning.header import Declarations
 from promptls.meaning.kind import Kind
+from promptls.rules.kept_findings import Choice, Found, found_by, in_chunks, in_declared, in_names, joined
 from promptls.rules.registry import RULES
 from promptls.rules.rule import FileContext, Finding, Rule, Severity
 from promptls.rules.suppression import suppressed_lines
 from promptls.settings.project import Project
-from promptls.syntax.chunk import Chunk
-from promptls.syntax.group import Piece
 from promptls.workspace.snapshot import Snapshot
 
-_LOG: Final = logging.getLogger(__name__)
 _MOST_CHOICES: Final = 64
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Choice:
-    """The rules that look at files of one kind under one project's settings, each with its severity.
-
-    Two are equal only when they are the same object: findings are kept as long as their choice is.
-    """
-
-    project: Project
-    kind: Kind
-    in_files: tuple[tuple[Rule, Severity], ...]
-    in_chunks: tuple[tuple[Rule, Severity], ...]
-    in_declared: tuple[tuple[Rule, Severity], ...]
 
 
 _choices: list[Choice] = []
 
 
-def check(snapshot: Snapshot, path: str) -> tuple[Finding, ...]:
+def check(snapshot: Snapshot, path: str, *, most_hints: int | None = None) -> tuple[Finding, ...]:
     """The findings in the file at `path`, in the order of their places, with rule and severity.
 
     Empty for files that are no prompts. A rule that fails is logged and hides no other. Rules that
-    the settings turn off, and findings that the file suppresses, are left out.
+    the settings turn off, and findings that the file suppresses, are left out. Of the hints of one
+    rule there are `most_hints`, if given, and the last one says how many more there are.
     """
     template = snapshot.template(path)
     if template is None:
@@ -55,16 +39,18 @@ def check(snapshot: Snapshot, path: str) -> tuple[Finding, ...]:
     if kind is Kind.OTHER:
         return ()
     project = snapshot.project(path).settings
-    choice = _choice(project, kind)
+    choice = _choice(project, kind, most_hints)
     context = FileContext(snapshot, path, template, kind, project)
     findings: list[Finding] = []
     for rule, severity in choice.in_files:
         assert rule.check is not None
-        findings += _found(rule, severity, rule.check, context)
+        findings += found_by(rule, severity, rule.check, context)
     root = template.source.root
-    findings += _in_piece(root, choice)
+    found = [in_chunks(root, choice)]
     if choice.in_declared:
-        findings += _in_declared(root, choice, template.declarations)
+        found.append(in_declared(root, choice, template.declarations))
+    found += [in_names(context, choice, rule, severity) for rule, severity in choice.in_names]
+    findings += _shown(joined([0] * len(found), found, most_hints))
     if not findings:
         return ()
     silenced = suppressed_lines(template.source)
@@ -83,9 +69,9 @@ def severity_of(rule: Rule, project: Project) -> Severity | None:
     return None if chosen == "off" else chosen
 
 
-def _choice(project: Project, kind: Kind) -> Choice:
+def _choice(project: Project, kind: Kind, most_hints: int | None) -> Choice:
     for known in _choices:
-        if known.project is project and known.kind is kind:
+        if known.project is project and known.kind is kind and known.most_hints == most_hints:
             return known
     rules = [
         (rule, severity)
@@ -95,73 +81,24 @@ def _choice(project: Project, kind: Kind) -> Choice:
     choice = Choice(
         project,
         kind,
+        most_hints,
         tuple(each for each in rules if each[0].check is not None),
         tuple(each for each in rules if each[0].check_chunk is not None),
         tuple(each for each in rules if each[0].check_declared is not None),
+        tuple(each for each in rules if each[0].check_names is not None),
     )
     _choices.insert(0, choice)
     del _choices[_MOST_CHOICES:]
     return choice
 
 
-def _in_piece(piece: Piece, choice: Choice) -> tuple[Finding, ...]:
-    """What the rules for chunks find in a piece; spans count from its start."""
-    known = piece.kept.get(_in_piece)
-    if isinstance(known, tuple) and known[0] is choice:
-        return known[1]  # type: ignore[no-any-return]  # put there below
-    if isinstance(piece, Chunk):
-        found = tuple(
-            finding
-            for rule, severity in choice.in_chunks
-            if rule.check_chunk is not None
-            for finding in _found(rule, severity, rule.check_chunk, piece, choice.project)
-        )
-    else:
-        found = _placed(piece.starts, [_in_piece(child, choice) for child in piece.children])
-    piece.kept[_in_piece] = (choice, found)
-    return found
-
-
-def _in_declared(piece: Piece, choice: Choice, declared: Declarations) -> tuple[Finding, ...]:
-    """What the rules find in a piece that compare it with what the file declares."""
-    known = piece.kept.get(_in_declared)
-    if isinstance(known, tuple) and known[0] is choice and known[1] is declared:
-        return known[2]  # type: ignore[no-any-return]  # put there below
-    if isinstance(piece, Chunk):
-        found = tuple(
-            finding
-            for rule, severity in choice.in_declared
-            if rule.check_declared is not None
-            for finding in _found(rule, severity, rule.check_declared, piece, declared, choice.project)
-        )
-    else:
-        found = _placed(piece.starts, [_in_declared(child, choice, declared) for child in piece.children])
-    piece.kept[_in_declared] = (choice, declared, found)
-    return found
-
-
-def _placed(starts: list[int], found: list[tuple[Finding, ...]]) -> tuple[Finding, ...]:
-    return tuple(
-        finding.shifted(start)
-        for start, findings in zip(starts, found, strict=False)
-        if findings
-        for finding in findings
-    )
-
-
-def _found(
-    rule: Rule, severity: Severity, look: Callable[..., Iterable[Finding]], *at: object
-) -> list[Finding]:
-    """What a rule finds; nothing where it fails, which is logged.
-
-    A finding's own severity counts as long as the settings leave the rule's as it is.
-    """
-    is_set = severity != rule.severity
-    try:
-        return [
-            replace(finding, rule=rule.name, severity=severity if is_set else finding.severity or severity)
-            for finding in look(*at)
-        ]
-    except Exception:  # noqa: BLE001 - one rule that fails hides no other
-        _LOG.exception("the rule %s failed", rule.name)
-        return []
+def _shown(found: Found) -> list[Finding]:
+    """The findings; the last of a rule of which some were left out says how many."""
+    shown = list(found.findings)
+    waiting = Counter(found.left_out)
+    for index in range(len(shown) - 1, -1, -1):
+        more = waiting.pop(shown[index].rule, 0)
+        if more:
+            message = f"{shown[index].message} ({more} more like this in the file)"
+            shown[index] = replace(shown[index], message=message)
+    return shown

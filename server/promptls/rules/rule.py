@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import cleandoc
 from sys import modules
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from promptls.meaning.header import Declarations
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import Template
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
+from promptls.syntax.group import Piece
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
 
@@ -89,15 +90,29 @@ class FileContext:
     project: Project
 
 
+class CheckNames(NamedTuple):
+    """How a rule looks at a chunk that needs to know what some names mean in the file.
+
+    `facts` gives, at each change of the file, what the rule needs to know of each name; two facts are
+    the same when they are equal. `check` looks at one chunk, as `Rule.check_chunk` does, and may ask the
+    facts of nothing but the names that `mentioned` gives for the chunk; for a group of chunks that is
+    their union.
+    """
+
+    facts: Callable[[FileContext], Mapping[str, object]]
+    mentioned: Callable[[Piece], frozenset[str]]
+    check: Callable[[Chunk, Mapping[str, Any]], Iterable[Finding]]
+
+
 @dataclass(frozen=True)
 class Rule:
     """One rule. Its page is the docstring of the module that declares it.
 
     `check` looks at a whole file at each change, so it asks only what is put together from pieces.
     `check_chunk` looks at one chunk, with spans that count from the chunk's start, and its findings
-    are kept with the chunk; `check_declared` too, for as long as the file declares the same.
-    `check_rendering` looks at what a file was rendered to, once the typing pauses. A rule has one of
-    the four.
+    are kept with the chunk; `check_declared` too, for as long as the file declares the same, and
+    `check_names` for as long as the names that the chunk mentions mean the same. `check_rendering`
+    looks at what a file was rendered to, once the typing pauses. A rule has one of the five.
     """
 
     name: str
@@ -108,6 +123,7 @@ class Rule:
     check: Callable[[FileContext], Iterable[Finding]] | None = None
     check_chunk: Callable[[Chunk, Project], Iterable[Finding]] | None = None
     check_declared: Callable[[Chunk, Declarations, Project], Iterable[Finding]] | None = None
+    check_names: CheckNames | None = None
     check_rendering: Callable[[FileContext, FileRendering], Iterable[Finding]] | None = None
     since: str = "0.1.0"
 

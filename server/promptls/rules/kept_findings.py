@@ -1,0 +1,183 @@
+"""What rules find in the pieces of a file, kept with each piece for as long as it holds."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from promptls.meaning.header import Declarations
+from promptls.meaning.kind import Kind
+from promptls.rules.rule import FileContext, Finding, Rule, Severity
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.group import Piece
+
+_LOG: Final = logging.getLogger(__name__)
+
+Chosen = tuple[Rule, Severity]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """The rules that look at files of one kind under one project's settings, each with its severity.
+
+    Two are equal only when they are the same object: findings are kept as long as their choice is.
+    """
+
+    project: Project
+    kind: Kind
+    most_hints: int | None
+    in_files: tuple[Chosen, ...]
+    in_chunks: tuple[Chosen, ...]
+    in_declared: tuple[Chosen, ...]
+    in_names: tuple[Chosen, ...]
+
+
+class Found(NamedTuple):
+    """Findings of a piece, with spans from its start, and how many hints of a rule were left out."""
+
+    findings: tuple[Finding, ...] = ()
+    left_out: Mapping[str, int] = {}
+
+
+_NOTHING: Final = Found()
+
+
+def in_chunks(piece: Piece, choice: Choice) -> Found:
+    """What the rules find that look at one chunk alone."""
+    known = piece.kept.get(in_chunks)
+    if isinstance(known, tuple) and known[0] is choice:
+        return known[1]  # type: ignore[no-any-return]  # put there below
+    if isinstance(piece, Chunk):
+        found = _of_chunk(
+            finding
+            for rule, severity in choice.in_chunks
+            if rule.check_chunk is not None
+            for finding in found_by(rule, severity, rule.check_chunk, piece, choice.project)
+        )
+    else:
+        children = [in_chunks(child, choice) for child in piece.children]
+        found = joined(piece.starts, children, choice.most_hints)
+    piece.kept[in_chunks] = (choice, found)
+    return found
+
+
+def in_declared(piece: Piece, choice: Choice, declared: Declarations) -> Found:
+    """What the rules find that compare a chunk with what the file declares."""
+    known = piece.kept.get(in_declared)
+    if isinstance(known, tuple) and known[0] is choice and known[1] is declared:
+        return known[2]  # type: ignore[no-any-return]  # put there below
+    if isinstance(piece, Chunk):
+        found = _of_chunk(
+            finding
+            for rule, severity in choice.in_declared
+            if rule.check_declared is not None
+            for finding in found_by(rule, severity, rule.check_declared, piece, declared, choice.project)
+        )
+    else:
+        children = [in_declared(child, choice, declared) for child in piece.children]
+        found = joined(piece.starts, children, choice.most_hints)
+    piece.kept[in_declared] = (choice, declared, found)
+    return found
+
+
+def in_names(context: FileContext, choice: Choice, rule: Rule, severity: Severity) -> Found:
+    """What a rule finds that needs to know what the names of a chunk mean in the file."""
+    assert rule.check_names is not None
+    root = context.template.source.root
+    if not rule.check_names.mentioned(root):
+        return _NOTHING
+    try:
+        facts = rule.check_names.facts(context)
+    except Exception:  # noqa: BLE001 - one rule that fails hides no other
+        _LOG.exception("the rule %s failed", rule.name)
+        return _NOTHING
+    return _ByNames(choice, rule, severity, facts).found_in(root)
+
+
+class _ByNames:
+    """One look of one rule: the facts as they are now, and how far they differ from earlier ones."""
+
+    def __init__(self, choice: Choice, rule: Rule, severity: Severity, facts: Mapping[str, object]) -> None:
+        assert rule.check_names is not None
+        self._choice = choice
+        self._rule = rule
+        self._severity = severity
+        self._check = rule.check_names
+        self._facts = facts
+        self._differences: dict[int, tuple[object, frozenset[str]]] = {}
+
+    def found_in(self, piece: Piece) -> Found:
+        """What the rule finds in a piece."""
+        mentioned = self._check.mentioned(piece)
+        if not mentioned:
+            return _NOTHING
+        key = (in_names, self._rule.name)
+        known = piece.kept.get(key)
+        if isinstance(known, tuple) and known[0] is self._choice:
+            if known[1] is self._facts:
+                return known[2]  # type: ignore[no-any-return]  # put there below
+            if self._different(known[1]).isdisjoint(mentioned):
+                piece.kept[key] = (self._choice, self._facts, known[2])
+                return known[2]  # type: ignore[no-any-return]  # put there below
+        if isinstance(piece, Chunk):
+            found = _of_chunk(found_by(self._rule, self._severity, self._check.check, piece, self._facts))
+        else:
+            children = [self.found_in(child) for child in piece.children]
+            found = joined(piece.starts, children, self._choice.most_hints)
+        piece.kept[key] = (self._choice, self._facts, found)
+        return found
+
+    def _different(self, earlier: Mapping[str, object]) -> frozenset[str]:
+        """The names of which something else is known now."""
+        known = self._differences.get(id(earlier))
+        if known is None:
+            facts = self._facts
+            names = [name for name in facts.keys() | earlier.keys() if facts.get(name) != earlier.get(name)]
+            known = self._differences[id(earlier)] = (earlier, frozenset(names))
+        return known[1]
+
+
+def _of_chunk(findings: Iterable[Finding]) -> Found:
+    found = tuple(findings)
+    return Found(found) if found else _NOTHING
+
+
+def joined(starts: list[int], found: list[Found], most_hints: int | None) -> Found:
+    """What was found in pieces that begin at these offsets, without the hints of a rule that are too many."""
+    if all(each is _NOTHING for each in found):
+        return _NOTHING
+    findings: list[Finding] = []
+    hints: dict[str, int] = {}
+    left_out: dict[str, int] = {}
+    for start, each in zip(starts, found, strict=False):
+        for rule, more in each.left_out.items():
+            left_out[rule] = left_out.get(rule, 0) + more
+        for finding in each.findings:
+            if most_hints is not None and finding.severity == "hint":
+                hints[finding.rule] = number = hints.get(finding.rule, 0) + 1
+                if number > most_hints:
+                    left_out[finding.rule] = left_out.get(finding.rule, 0) + 1
+                    continue
+            findings.append(finding.shifted(start))
+    return Found(tuple(findings), left_out) if findings or left_out else _NOTHING
+
+
+def found_by(
+    rule: Rule, severity: Severity, look: Callable[..., Iterable[Finding]], *at: object
+) -> list[Finding]:
+    """What a rule finds; nothing where it fails, which is logged.
+
+    A finding's own severity counts as long as the settings leave the rule's as it is.
+    """
+    is_set = severity != rule.severity
+    try:
+        return [
+            replace(finding, rule=rule.name, severity=severity if is_set else finding.severity or severity)
+            for finding in look(*at)
+        ]
+    except Exception:  # noqa: BLE001 - one rule that fails hides no other
+        _LOG.exception("the rule %s failed", rule.name)
+        return []
