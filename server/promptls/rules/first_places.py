@@ -91,7 +91,8 @@ class FirstPlaces(Generic[Item]):
 
     def _of_group(self, group: Group) -> dict[str, _Subject]:
         found: dict[str, _Subject] = {}
-        for start, child in zip(group.starts, group.children, strict=False):
+        children: tuple[Piece, ...] = group.children
+        for start, child in zip(group.starts, children, strict=False):
             for subject, (offset, number) in self._subjects(child).items():
                 known = found.get(subject)
                 if known is None:

@@ -46,7 +46,7 @@ from promptls.meaning.outline import pass_outline
 from promptls.meaning.scopes import Binding, NameEvent, Resolver, chunk_events, placed
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule, Severity
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.group import Piece, union, united
+from promptls.syntax.group import Group, Piece, union, united
 from promptls.text.span import Span
 
 _WORDS: Final = {"for": "this loop variable", "with": "this `with`", "parameter": "this parameter"}
@@ -72,9 +72,7 @@ def _hiding_steps(piece: Piece, resolver: Resolver, inputs: frozenset[str], star
 
     A piece that hides nothing by itself, and binds no name that is visible where it begins, is not entered.
     """
-    names = _bound(piece)
-    is_free = names.isdisjoint(inputs) and all(names.isdisjoint(scope.bound) for scope in resolver.scopes)
-    if is_free and not _hides_inside(piece):
+    if _is_free(piece, resolver, inputs):
         pass_outline(resolver, piece, start)
     elif isinstance(piece, Chunk):
         for event in chunk_events(piece):
@@ -83,40 +81,64 @@ def _hiding_steps(piece: Piece, resolver: Resolver, inputs: frozenset[str], star
             if event.action != "read":
                 resolver.pass_event(event, start)
     else:
-        for offset, child in zip(piece.starts, piece.children, strict=False):
-            yield from _hiding_steps(child, resolver, inputs, start + offset)
+        yield from _hiding_steps(piece.children[0], resolver, inputs, start)
+        rest = _rest(piece)
+        behind = start + piece.starts[1]
+        if rest is None or _is_free(rest, resolver, inputs):
+            if rest is not None:
+                pass_outline(resolver, rest, behind)
+            return
+        children: tuple[Piece, ...] = rest.children
+        for offset, child in zip(rest.starts, children, strict=False):
+            yield from _hiding_steps(child, resolver, inputs, behind + offset)
+
+
+def _is_free(piece: Piece, resolver: Resolver, inputs: frozenset[str]) -> bool:
+    names = _bound(piece)
+    return (
+        names.isdisjoint(inputs)
+        and all(names.isdisjoint(scope.bound) for scope in resolver.scopes)
+        and not _hides_inside(piece)
+    )
+
+
+def _rest(group: Group) -> Group | None:
+    """A group without its first child, in which a block that is open where the group begins often ends."""
+    known = group.kept.get(_rest)
+    if known is None and len(group.children) > 1:
+        known = group.kept[_rest] = Group(group.children[1:])
+    return known  # type: ignore[return-value]  # put there above
 
 
 def _hides_inside(piece: Piece) -> bool:
     """Whether a piece hides a name that it binds itself; kept with it."""
     known = piece.kept.get(_hides_inside)
     if known is None:
-        known = piece.kept[_hides_inside] = _find_hiding(piece)
+        known = piece.kept[_hides_inside] = bool(_bound(piece)) and _find_hiding(piece)
     return bool(known)
 
 
 def _find_hiding(piece: Piece) -> bool:
-    if not _bound(piece):
-        return False
     resolver = Resolver()
-    pieces: tuple[Piece, ...] = (piece,) if isinstance(piece, Chunk) else piece.children
-    for child in pieces:
-        if isinstance(child, Chunk):
-            for event in chunk_events(child):
-                names = [name for name, _, kind in event.bound if kind in _WORDS]
-                if event.action == "bind" and event.detail == "set" and len(resolver.scopes) > 1:
-                    names.append(event.name)
-                if any(_outer(resolver, name) is not None for name in names):
-                    return True
-                if event.action != "read":
-                    resolver.pass_event(event)
-        elif _hides_inside(child) or any(
-            not _bound(child).isdisjoint(each.bound) for each in resolver.scopes
-        ):
+    if not isinstance(piece, Chunk):
+        return any(
+            _is_hiding(event, resolver)
+            for child in piece.children
+            for event, _ in _hiding_steps(child, resolver, frozenset(), 0)
+        )
+    for event in chunk_events(piece):
+        if _is_hiding(event, resolver):
             return True
-        else:
-            pass_outline(resolver, child, 0)
+        if event.action != "read":
+            resolver.pass_event(event)
     return False
+
+
+def _is_hiding(event: NameEvent, resolver: Resolver) -> bool:
+    names = [name for name, _, kind in event.bound if kind in _WORDS]
+    if event.action == "bind" and event.detail == "set" and len(resolver.scopes) > 1:
+        names.append(event.name)
+    return any(_outer(resolver, name) is not None for name in names)
 
 
 _bound: Final = united(

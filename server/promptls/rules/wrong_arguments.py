@@ -113,9 +113,10 @@ def _in_piece(piece: Piece, callees: Callees) -> tuple[Finding, ...]:
     if isinstance(piece, Chunk):
         found = tuple(_in_chunk(piece, callees))
     else:
+        children: tuple[Piece, ...] = piece.children
         found = tuple(
             finding.shifted(start)
-            for start, child in zip(piece.starts, piece.children, strict=False)
+            for start, child in zip(piece.starts, children, strict=False)
             for finding in _in_piece(child, callees)
         )
     piece.kept[_in_piece] = (callees, found)
