@@ -50,7 +50,6 @@ _PLAIN: Final = re.compile(r"[ \t]")
 _ESCAPED: Final = re.compile(r"[ \t]|\\[ntr\t ]")
 """White space in double quotes, written out or as an escape."""
 _ESCAPED_IN_LINE: Final = re.compile(r"[ \t]|\\[t\t ]")
-_CHARACTER: Final = re.compile(r"\\.|.", re.DOTALL)
 _LINE: Final = re.compile(r"[^\r\n]*")
 
 
@@ -131,13 +130,15 @@ def _leading(text: str, stripped: re.Pattern[str]) -> int:
 
 def _trailing(text: str, stripped: re.Pattern[str]) -> int:
     """How many characters of white space end a text; an escaped backslash is none."""
-    begin: int | None = None
-    for match in _CHARACTER.finditer(text):
-        if not stripped.fullmatch(match.group()):
-            begin = None
-        elif begin is None:
-            begin = match.start()
-    return 0 if begin is None else len(text) - begin
+    position = len(text)
+    while position:
+        before = text[: position - 1]
+        is_escape = (len(before) - len(before.rstrip("\\"))) % 2 == 1
+        begin = position - 2 if is_escape else position - 1
+        if not stripped.fullmatch(text, begin, position):
+            break
+        position = begin
+    return len(text) - position
 
 
 def _indentation(chunk: Chunk, content: Content, first: int) -> int:
