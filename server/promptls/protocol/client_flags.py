@@ -82,6 +82,10 @@ class ClientFlags:
     """Takes definitions as links, which say what they lead from."""
     declaration_links: bool = False
     """Takes declarations as links."""
+    resolves_symbols: bool = False
+    """Asks for the place of a symbol of the workspace when it needs it."""
+    newer_symbol_kinds: bool = False
+    """Says which kinds of symbols it knows: more than the protocol's first version had."""
     folds_lines_only: bool = False
     """Folds whole lines, and leaves columns alone."""
     most_folds: int | None = None
@@ -169,6 +173,8 @@ def client_flags(capabilities: types.ClientCapabilities) -> ClientFlags:
         change_annotations=has("workspace.workspace_edit.change_annotation_support"),
         definition_links=has("text_document.definition.link_support"),
         declaration_links=has("text_document.declaration.link_support"),
+        resolves_symbols="location.range" in formats("workspace.symbol.resolve_support.properties"),
+        newer_symbol_kinds=has("workspace.symbol.symbol_kind.value_set"),
         folds_lines_only=has("text_document.folding_range.line_folding_only"),
         most_folds=most_folds(capabilities),
         fold_kinds=formats("text_document.folding_range.folding_range_kind.value_set"),

@@ -76,6 +76,16 @@ METHODS: Final = (
     Method(types.TEXT_DOCUMENT_FOLDING_RANGE, "requests.folding_range:folding_range"),
     Method(types.TEXT_DOCUMENT_SELECTION_RANGE, "requests.selection_range:selection_range"),
     Method(types.TEXT_DOCUMENT_LINKED_EDITING_RANGE, "requests.linked_editing_range:linked_editing_range"),
+    Method(
+        types.WORKSPACE_SYMBOL,
+        "requests.workspace_symbol:workspace_symbol",
+        lambda: types.WorkspaceSymbolOptions(work_done_progress=True),
+        form="typed, later",
+    ),
+    Method(types.WORKSPACE_SYMBOL_RESOLVE, "requests.workspace_symbol:resolve"),
+    Method(types.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY, "requests.call_hierarchy:prepare"),
+    Method(types.CALL_HIERARCHY_INCOMING_CALLS, "requests.call_hierarchy:incoming_calls"),
+    Method(types.CALL_HIERARCHY_OUTGOING_CALLS, "requests.call_hierarchy:outgoing_calls"),
     Method(types.TEXT_DOCUMENT_INLAY_HINT, "requests.inlay_hint:inlay_hint"),
     Method(types.TEXT_DOCUMENT_CODE_LENS, "requests.code_lens:code_lens"),
     Method(

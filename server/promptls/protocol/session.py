@@ -22,6 +22,7 @@ from promptls.protocol.runs import Runs
 from promptls.protocol.scan import Scan
 from promptls.protocol.semantic_tokens import SemanticTokens
 from promptls.protocol.settling import Settling
+from promptls.protocol.symbol_index import SymbolIndex
 from promptls.protocol.workspace_reports import WorkspaceReports
 from promptls.workspace.disk import has_prompt_name
 from promptls.workspace.project_settings import PYPROJECT_FILE, SETTINGS_FILE
@@ -46,6 +47,7 @@ class Session:
         self.renderings: Final = Renderings(self)
         self.rendered_findings: Final = RenderedFindings(self)
         self.semantic_tokens: Final = SemanticTokens(self)
+        self.symbol_index: Final = SymbolIndex(self)
         self.settling: Final = Settling(self)
         self.scan: Final = Scan(self)
         self.reports: Final = WorkspaceReports(self)
