@@ -1,4 +1,5 @@
 import re
+from pathlib import Path
 
 import pytest
 
@@ -11,18 +12,18 @@ NAMES = [rule.name for rule in RULES]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
-def test_the_first_example_of_a_page_shows_the_finding(rule: Rule) -> None:
+def test_the_first_example_of_a_page_shows_the_finding(rule: Rule, tmp_path: Path) -> None:
     wrong = CODE.findall(rule.page)[0]
 
     assert any(mark.label == rule.name for marked in parse(wrong).values() for mark in marked.marks)
-    check_findings(wrong, rule.name)
+    check_findings(wrong, rule.name, tmp_path)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
-def test_the_second_example_of_a_page_has_no_finding(rule: Rule) -> None:
+def test_the_second_example_of_a_page_has_no_finding(rule: Rule, tmp_path: Path) -> None:
     right = CODE.findall(rule.page)[1]
 
-    check_findings(right, with_rendering=rule.check_rendering is not None)
+    check_findings(right, root=tmp_path, with_rendering=rule.check_rendering is not None)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)

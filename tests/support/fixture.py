@@ -26,6 +26,8 @@ from promptls.workspace.workspace import Workspace
 from support.rendered import rendered
 
 MAIN = "main.yml.j2"
+DATA_SUFFIXES = frozenset({".csv", ".jsonl", ".json", ".py", ".toml"})
+"""The endings of files that are on disk, and not open."""
 _HEADER = re.compile(r"^-- (\S+) --$")
 _FIXED = re.compile(r"^(\s*)… ([\d,]+) tokens of fixed text …$")
 _MARK = re.compile(r"^\s*(\^+) ([\w-]+)(?:: (.*))?$")
@@ -85,11 +87,18 @@ def _fixed_text(match: re.Match[str]) -> str:
 
 
 def opened(fixture: str, root: Path = Path("/project")) -> tuple[Snapshot, dict[str, Marked]]:
-    """A snapshot in which every file of the fixture is open below `root`, and the files' marks."""
+    """A snapshot in which every template of the fixture is open below `root`, and the files' marks.
+
+    Other files, such as data sets, are written below `root`, which is there then.
+    """
     files = parse(fixture)
     workspace = Workspace([root])
     for name, marked in files.items():
-        workspace.open(str(root / name), marked.text, 1)
+        if Path(name).suffix in DATA_SUFFIXES:
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(marked.text, "utf-8")
+        else:
+            workspace.open(str(root / name), marked.text, 1)
     return workspace.snapshot, files
 
 
@@ -134,10 +143,17 @@ def _shown(text: str, mark: Mark, *, with_message: bool) -> str:
     return f"line {line} {text[mark.span.start : mark.span.end]!r} {mark.label}{message}"
 
 
-def check_fix(before: str, after: str, title: str | None = None, *, with_rendering: bool = False) -> None:
+def check_fix(
+    before: str,
+    after: str,
+    title: str | None = None,
+    *,
+    root: Path = Path("/project"),
+    with_rendering: bool = False,
+) -> None:
     """Assert that the first (or the named) fix of the first finding turns one text into the other."""
-    snapshot, files = opened(before)
-    path = f"/project/{MAIN}"
+    snapshot, files = opened(before, root)
+    path = str(root / MAIN)
     found = found_in(snapshot, path, with_rendering=with_rendering)
     fixes = [fix for finding in found for fix in finding.fixes if title in {None, fix.title}]
     assert fixes, "no fix is offered"

@@ -28,6 +28,11 @@ def check_binding(metric: Metric, columns: Sequence[str], output_key: str | None
             )
 
 
+def is_bound(parameter: str, columns: Sequence[str], output_key: str | None) -> bool:
+    """Whether a row with `columns` has a value for a parameter of this name."""
+    return _source(parameter, columns, output_key) is not None
+
+
 def bound_arguments(
     metric: Metric, row: Mapping[str, Any], response: str, output_key: str | None
 ) -> dict[str, Any]:

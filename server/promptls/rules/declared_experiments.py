@@ -1,0 +1,38 @@
+"""The experiments that a file declares, with the places of what they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from promptls.rules.rule import Edit, FileContext, Fix
+from promptls.text.span import Span
+
+if TYPE_CHECKING:
+    from promptls.settings.header import ExperimentKey
+
+
+class DeclaredExperiment(NamedTuple):
+    """An experiment: its name, what is declared, and its data set's absolute path."""
+
+    name: str
+    declared: ExperimentKey
+    dataset: Path
+
+    def span(self, context: FileContext, *path: str | int) -> Span | None:
+        """Where the value under a key of the experiment stands."""
+        return context.template.declarations.value_span("experiments", self.name, *path)
+
+
+def declared_experiments(context: FileContext) -> Iterator[DeclaredExperiment]:
+    """The experiments of the file itself, in order; none that the project declares."""
+    for name, declared in (context.template.declarations.settings.experiments or {}).items():
+        yield DeclaredExperiment(name, declared, Path(context.path).parent / declared.dataset)
+
+
+def changed_to(context: FileContext, span: Span, meant: str) -> Fix:
+    """The fix that puts another value in the place of one, between the same quotes."""
+    quote = context.template.source.slice(Span(span.start, span.start + 1))
+    text = f"{quote}{meant}{quote}" if quote in {"'", '"'} else meant
+    return Fix(f"Change to `{meant}`", (Edit(span, text),), preferred=True)

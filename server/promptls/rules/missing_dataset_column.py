@@ -1,0 +1,147 @@
+"""A data set without a column that the experiment needs.
+
+## What it does
+
+Reports an experiment whose data set lacks a column for an input of the prompt, or for a parameter
+of a metric. An input with a `default`, and one whose absence the template itself reckons with, need
+none. The columns are read from the file's beginning; a metric's file is read, and never run.
+
+## Why is this bad?
+
+The experiment cannot be run, or the prompt is rendered without the input.
+
+## Example
+
+```yaml
+-- tickets.csv --
+text,response
+-- main.yml.j2 --
+{#---
+input_keys: [text, locale]
+experiments:
+  triage:
+    dataset: tickets.csv
+             ^^^^^^^^^^^ missing-dataset-column: `tickets.csv` has no column `locale`, which is an input of the prompt
+---#}
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }} {{ escape_special_characters(locale) }}
+```
+
+Use instead:
+
+```yaml
+-- tickets.csv --
+text,response
+-- main.yml.j2 --
+{#---
+input_keys:
+  text:
+  locale: {default: en}
+experiments:
+  triage:
+    dataset: tickets.csv
+---#}
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }} {{ escape_special_characters(locale) }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from promptls.meaning.kind import Kind
+from promptls.rules.declared_experiments import DeclaredExperiment, declared_experiments
+from promptls.rules.rule import FileContext, Finding, Rule
+from promptls.text.nearest import did_you_mean
+from promptls.workspace.contract import NeededInput, inputs_of
+from promptls.workspace.python_names import functions_in
+
+_DECORATORS: Final = frozenset({"discrete_metric", "numeric_metric", "ranking_metric"})
+"""What may decorate a metric's function without changing what it takes."""
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """The columns that data sets lack."""
+    inputs: tuple[NeededInput, ...] | None = None
+    for experiment in declared_experiments(context):
+        columns = _columns(experiment)
+        if columns is None:
+            continue
+        if inputs is None:
+            inputs = inputs_of(context.snapshot, context.path)
+        yield from _without_inputs(context, experiment, columns, inputs)
+        yield from _without_parameters(context, experiment, columns)
+
+
+def _columns(experiment: DeclaredExperiment) -> tuple[str, ...] | None:
+    from promptls.datasets.known import known_columns
+
+    known = known_columns(experiment.dataset)
+    return None if known.failure else known.columns
+
+
+def _without_inputs(
+    context: FileContext,
+    experiment: DeclaredExperiment,
+    columns: tuple[str, ...],
+    inputs: tuple[NeededInput, ...],
+) -> Iterator[Finding]:
+    declares = context.template.declarations.inputs is not None
+    span = experiment.span(context, "dataset")
+    for each in inputs:
+        if span is None or each.name in columns or "default" in each.schema:
+            continue
+        if each.shape.kind == "callable" or (each.declared is None and (declares or each.shape.optional)):
+            continue
+        named = experiment.declared.dataset
+        message = f"`{named}` has no column `{each.name}`, which is an input of the prompt"
+        yield Finding(span, f"{message}{did_you_mean(each.name, columns)}")
+
+
+def _without_parameters(
+    context: FileContext, experiment: DeclaredExperiment, columns: tuple[str, ...]
+) -> Iterator[Finding]:
+    from promptls.metrics.binding import is_bound
+
+    output_key = context.template.declarations.settings.output_key
+    for index, metric in enumerate(experiment.declared.metrics):
+        span = experiment.span(context, "metrics", index)
+        for name in _required(Path(context.path).parent, metric) if span is not None else ():
+            if span is not None and not is_bound(name, columns, output_key):
+                named = experiment.declared.dataset
+                message = f"`{named}` has no column for the parameter `{name}` of `{metric}`"
+                yield Finding(span, f"{message}{did_you_mean(name.removeprefix('expected_'), columns)}")
+
+
+def _required(folder: Path, metric: str) -> tuple[str, ...]:
+    """The parameters that a metric's function must be given, as far as reading its file tells."""
+    file, colon, attribute = metric.rpartition(":")
+    if not colon or not file.endswith(".py"):
+        from promptls.metrics.loading import metric_parameters
+        from promptls.metrics.ready import READY_METRICS
+
+        ready = READY_METRICS.get(metric)
+        return tuple(metric_parameters(ready).required) if ready else ()
+    for function in functions_in(str(folder / file)) or ():
+        if function.name == attribute and set(function.decorators) <= _DECORATORS:
+            return tuple(
+                each.name
+                for each in function.parameters
+                if each.is_required and each.kind in {"any", "keyword"}
+            )
+    return ()
+
+
+RULE = Rule(
+    name="missing-dataset-column",
+    summary="a data set without a column that the experiment needs",
+    severity="error",
+    module=__name__,
+    kinds=frozenset({Kind.PARTS, Kind.OBJECT}),
+    check=check,
+)

@@ -1,0 +1,127 @@
+"""An experiment whose data set is not there, or cannot be read.
+
+## What it does
+
+Reports the `dataset` of an experiment in the file's header where there is no such file, where its
+ending is none of a data set, and where its columns cannot be read. The path counts from the prompt
+file's folder.
+
+## Why is this bad?
+
+The experiment cannot be run.
+
+## Example
+
+```yaml
+-- tickets.csv --
+text,response
+-- main.yml.j2 --
+{#---
+input_keys: [text]
+experiments:
+  triage:
+    dataset: ticket.csv
+             ^^^^^^^^^^ unknown-dataset: there is no file `ticket.csv` beside this prompt; did you mean `tickets.csv`?
+    metrics: [json_validity]
+---#}
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }}
+```
+
+Use instead:
+
+```yaml
+-- tickets.csv --
+text,response
+-- main.yml.j2 --
+{#---
+input_keys: [text]
+experiments:
+  triage:
+    dataset: tickets.csv
+    metrics: [json_validity]
+---#}
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }}
+```
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+from typing import Final
+
+from promptls.rules.declared_experiments import DeclaredExperiment, changed_to, declared_experiments
+from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.text.nearest import nearest
+from promptls.text.span import Span
+
+_ENDINGS: Final = (".csv", ".jsonl", ".ndjson")
+_MOST_FILES: Final = 500
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """The data sets that cannot be read."""
+    for experiment in declared_experiments(context):
+        span = experiment.span(context, "dataset")
+        if span is not None and (finding := _finding(context, experiment, span)):
+            yield finding
+
+
+def _finding(context: FileContext, experiment: DeclaredExperiment, span: Span) -> Finding | None:
+    from promptls.datasets.known import known_columns
+
+    named = experiment.declared.dataset
+    if not experiment.dataset.is_file():
+        meant = _meant(experiment.dataset, named)
+        what = "is a folder" if experiment.dataset.is_dir() else None
+        message = f"`{named}` {what}" if what else f"there is no file `{named}` beside this prompt"
+        if meant is None:
+            return Finding(span, message)
+        return Finding(span, f"{message}; did you mean `{meant}`?", (changed_to(context, span, meant),))
+    failure = known_columns(experiment.dataset).failure
+    if failure is None:
+        return None
+    line = f" in line {failure.place.line + 1}" if failure.place and failure.place.line is not None else ""
+    return Finding(span, f"`{named}` cannot be read{line}: {failure.message}")
+
+
+def _meant(dataset: Path, named: str) -> str | None:
+    """The path of a data set that is there and has a name like this one's, written as `named` is."""
+    folder = dataset.parent
+    prefix = PurePath(named).parent
+    if not folder.is_dir():
+        near = nearest(folder.name, _names(folder.parent, folders=True))
+        if near is None:
+            return None
+        folder, prefix = folder.parent / near, prefix.parent / near
+    names = _names(folder, folders=False)
+    near = dataset.name if dataset.name in names else nearest(dataset.name, names)
+    return None if near is None else (prefix / near).as_posix()
+
+
+def _names(folder: Path, *, folders: bool) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            found = [entry for entry, _ in zip(entries, range(_MOST_FILES), strict=False)]
+            return sorted(
+                entry.name
+                for entry in found
+                if entry.is_dir() is folders and (folders or entry.name.lower().endswith(_ENDINGS))
+            )
+    except OSError:
+        return []
+
+
+RULE = Rule(
+    name="unknown-dataset",
+    summary="an experiment whose data set is not there, or cannot be read",
+    severity="error",
+    module=__name__,
+    kinds=DECLARING_KINDS,
+    check=check,
+)

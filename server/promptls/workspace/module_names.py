@@ -1,0 +1,72 @@
+"""Every name that a Python module has at its top level, found by reading it; nothing of it is run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from promptls.workspace.disk import read_text
+
+_UNSEEN: Final = frozenset({"globals", "exec", "setattr"})
+"""Functions that bind names which are not written out."""
+
+
+def names_of_module(path: str) -> frozenset[str] | None:
+    """The names that importing the file at `path` would bind; None where they cannot all be known.
+
+    That is where the file cannot be read or parsed, imports with a star, or makes names in a way
+    that only running it shows.
+    """
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    return _names(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=64)
+def _names(path: str, _changed: int, _size: int) -> frozenset[str] | None:
+    text = read_text(path)
+    if text is None:
+        return None
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    try:
+        found = frozenset(_bound(tree.body))
+    except RecursionError:
+        return None
+    return None if found & {"*", "__getattr__"} else found
+
+
+def _bound(body: list[ast.stmt]) -> Iterator[str]:
+    """The names that statements bind; `*` for a star import, and for names that are not written out."""
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name
+            continue
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                yield alias.asname or alias.name.partition(".")[0]
+            continue
+        for field in ("body", "orelse", "finalbody"):
+            inner = getattr(node, field, None)
+            if isinstance(inner, list):
+                yield from _bound([each for each in inner if isinstance(each, ast.stmt)])
+        for handler in getattr(node, "handlers", ()):
+            yield from _bound(handler.body)
+        for case in getattr(node, "cases", ()):
+            yield from _bound(case.body)
+        yield from _in_expressions(node)
+
+
+def _in_expressions(statement: ast.stmt) -> Iterator[str]:
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _UNSEEN:
+            yield "*"

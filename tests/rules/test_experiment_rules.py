@@ -1,0 +1,89 @@
+"""What the rules about experiments say, with the files that experiments name on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.datasets.known import known_columns, rows_by_values
+from promptls.workspace.module_names import names_of_module
+from support.cases import cases
+from support.fixture import MAIN, check_findings, check_fix, parse
+
+CASES = cases("experiments")
+RULES = {"unknown-dataset", "missing-dataset-column", "unknown-metric", "unknown-model", "example-in-dataset"}
+
+
+@pytest.mark.parametrize("fixture", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_experiments_are_checked(fixture: str, rule: str, tmp_path: Path) -> None:
+    lines = fixture.splitlines(keepends=True)
+    others = [f"^ {other}:" for other in RULES - {rule}]
+    of_rule = [line for line in lines if not any(other in line for other in others)]
+
+    check_findings("".join(of_rule), rule, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("named", "meant"),
+    [
+        ("models: [local:smollm]", "models: [local:smollm2]"),
+        ("metrics: ['exact_mach']", "metrics: ['exact_match']"),
+        ('dataset: "ticket.csv"', 'dataset: "tickets.csv"'),
+    ],
+)
+def test_what_is_meant_can_be_taken(named: str, meant: str, tmp_path: Path) -> None:
+    def prompt(line: str) -> str:
+        dataset = "" if "dataset" in line else "    dataset: tickets.csv\n"
+        return (
+            f"-- tickets.csv --\ntext,expected\n-- {MAIN} --\n{{#---\ninput_keys: [text]\nexperiments:\n"
+            f"  triage:\n{dataset}    {line}\n---#}}\n- name: a\n  content: {{{{ text }}}}\n"
+        )
+
+    assert parse(prompt(meant))
+    check_fix(prompt(named), prompt(meant), root=tmp_path)
+
+
+def test_a_data_set_is_read_again_only_when_it_changes(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("text,label\none,x\n")
+
+    first = known_columns(file)
+    rows = rows_by_values(file, ("text",))
+
+    assert first.columns == ("text", "label")
+    assert known_columns(file) is first
+    assert rows_by_values(file, ("text",)) is rows
+    assert rows["one",].number == 1
+    file.write_text("text,other,third\n two ,y,z\n")
+    assert known_columns(file).columns == ("text", "other", "third")
+    assert rows_by_values(file, ("text",)).keys() == {("two",)}
+    file.unlink()
+    assert known_columns(file).failure is not None
+    assert rows_by_values(file, ("text",)) == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("def a(): ...\nclass B: ...\nimport c.d, e as f\nfrom g import h as i\n", {"a", "B", "c", "f", "i"}),
+        (
+            "try:\n    x = 1\nexcept ValueError:\n    y: int = 2\nelse:\n    (p, *q) = z\n",
+            {"x", "y", "p", "q"},
+        ),
+        ("with open('f') as w:\n    for k in w:\n        v = k\n", {"w", "k", "v"}),
+        ("match 1:\n    case 1:\n        m = 2\n", {"m"}),
+        ("from a import *\n", None),
+        ("globals()['x'] = 1\n", None),
+        ("def __getattr__(name): ...\n", None),
+        ("def broken(:\n", None),
+    ],
+)
+def test_the_names_of_a_module_are_read(source: str, names: set[str] | None, tmp_path: Path) -> None:
+    file = tmp_path / "module.py"
+    file.write_text(source)
+
+    found = names_of_module(str(file))
+
+    assert found == names
