@@ -26,6 +26,7 @@ from session_requests import POSITIONAL, WHOLE, Answers, params_of, requests_of
 from session_workspace import FILES, SETTINGS, prepared, random_file_change
 
 MOST_PENDING = 30
+_OF_ONE_ANSWER = frozenset({"resultId", "seconds"})
 SETTLED_SECONDS = 20.0
 """How long what comes by and by, such as renderings, may take until two servers agree."""
 
@@ -239,6 +240,10 @@ class Session:
                     for method in requests_of(self.capabilities)
                     if method in POSITIONAL
                 ]
+            # What the prompt renders to, so that no character can be other than the client's.
+            found.append(
+                ("workspace/executeCommand", {"command": "promptls.preview", "arguments": [{"uri": uri}]})
+            )
         if not self._pulls_diagnostics:
             found += [("published", {"uri": uri}) for uri in self.documents]
         return found
@@ -273,9 +278,9 @@ def _said(connection: Connection, method: str, params: Json) -> Any:
 
 
 def _without_ids(value: Any) -> Any:
-    """The value without what names an answer and says nothing."""
+    """The value without what no two answers have in common: their names, and how long they took."""
     if isinstance(value, dict):
-        return {key: _without_ids(its) for key, its in value.items() if key != "resultId"}
+        return {key: _without_ids(its) for key, its in value.items() if key not in _OF_ONE_ANSWER}
     return [_without_ids(each) for each in value] if isinstance(value, list) else value
 
 

@@ -10,7 +10,10 @@ from promptls.workspace.snapshot import Snapshot
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
 
+AROUND_SECONDS: Final = 0.03
+"""The pause after which the diagnostics of the files around are looked at."""
 PAUSE_SECONDS: Final = 0.2
+"""The pause after which everything else is."""
 
 
 class Settling:
@@ -27,7 +30,7 @@ class Settling:
         self._changed.update(dict.fromkeys(paths))
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(PAUSE_SECONDS, self._settled)
+        self._timer = asyncio.get_running_loop().call_later(AROUND_SECONDS, self._look_around)
 
     def everything_changed(self) -> None:
         """Look at every open file after a pause: settings, or files that are not open, have changed."""
@@ -39,26 +42,37 @@ class Settling:
         if self._timer is not None:
             self._timer.cancel()
 
+    def _look_around(self) -> None:
+        self._session.diagnostics.look_again(self._around())
+        rest = PAUSE_SECONDS - AROUND_SECONDS
+        self._timer = asyncio.get_running_loop().call_later(rest, self._settled)
+
     def _settled(self) -> None:
-        self._timer = None
-        changed, self._changed = self._changed, {}
         session = self._session
         snapshot = session.snapshot
-        everything, self._everything = self._everything, False
-        around = [
-            path
-            for path in snapshot.open_files
-            if everything or any(path != other and touch(snapshot, path, other) for other in changed)
-        ]
-        session.diagnostics.look_again(around)
-        session.semantic_tokens.look_again(around)
+        session.semantic_tokens.look_again(self._around())
         affected = [
             path
             for path in snapshot.open_files
-            if everything or path in changed or not changed.keys().isdisjoint(snapshot.included(path))
+            if self._everything
+            or path in self._changed
+            or not self._changed.keys().isdisjoint(snapshot.included(path))
         ]
+        self._timer = None
+        self._changed = {}
+        self._everything = False
         session.runs.look_again(affected)
         session.renderings.look_again(affected)
+
+    def _around(self) -> list[str]:
+        """The open files that a change may concern beside the changed ones themselves."""
+        snapshot = self._session.snapshot
+        return [
+            path
+            for path in snapshot.open_files
+            if self._everything
+            or any(path != other and touch(snapshot, path, other) for other in self._changed)
+        ]
 
 
 def touch(snapshot: Snapshot, first: str, second: str) -> bool:

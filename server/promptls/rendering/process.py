@@ -123,9 +123,10 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox) -> dict[str, Any]:
     except (UnknownEncodingError, VocabularyError) as error:
         return {"outcome": RenderFailure("encoding", str(error), job.path).to_json()}
     outbox.send({"id": request["id"], "started": True})
-    if (folder := Path(job.functions or job.path).parent).is_dir():
-        # Functions that open files by relative names mean files beside themselves.
-        os.chdir(folder)
+    # Functions that open files by relative names mean files beside themselves. A prompt without a
+    # file must not find what lies beside the one before it.
+    folder = Path(job.functions or job.path).parent
+    os.chdir(folder if folder.is_absolute() and folder.is_dir() else os.sep)
     seconds: float = request["seconds"]
     faulthandler.dump_traceback_later(seconds + GRACE_SECONDS, exit=True)
     try:
