@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from promptls.rendering.culprit import find_culprit, offset_of_line
 from promptls.rendering.functions_file import line_in_functions, load_functions
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderedSection, RenderFailure, Rendering
+from promptls.rendering.trace import trace
 from promptls.rendering.values import plain
 from promptls.systems.prompt_poet import document
 from promptls.systems.prompt_poet.counts import PartCount, count_part
 from promptls.systems.prompt_poet.environment import CompiledTemplates
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.parts import PromptPart, joined, messages
-from promptls.systems.prompt_poet.render import Prompt, RenderOptions, render, render_text
+from promptls.systems.prompt_poet.render import Prompt, RenderOptions, render, render_text, template_data
 from promptls.systems.prompt_poet.truncation import NO_LIMIT, Truncation, truncate
 from promptls.systems.ragas.prompt_object import PromptObjectError, format_prompt, read_prompt_object
 from promptls.tokens.counting import count, count_strictly
 
 _compiled = CompiledTemplates()
+_QUICK_SECONDS = 0.3
+"""Renderings that fail later than this are not made again to find the place."""
 
 
 def execute(job: RenderJob) -> Rendering | RenderFailure:
@@ -35,10 +40,13 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
             return loaded
         functions = loaded
     stand_ins = {name: stand_in(name) for name in job.stand_ins}
+    data = {**stand_ins, **functions, **job.data}
     try:
-        prompt = _render(job, {**stand_ins, **functions, **job.data})
+        prompt = _render(job, data)
     except PromptPoetError as error:
-        return _failure(error, job)
+        failure = _failure(error, job)
+        is_quick = time.perf_counter() - started < _QUICK_SECONDS
+        return _placed(failure, error, job, data) if is_quick else failure
     except PromptObjectError as error:
         return RenderFailure("prompt object", str(error), job.path)
     except (SystemExit, KeyboardInterrupt):
@@ -46,6 +54,38 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
             "functions", "A function of the functions file ended the process.", job.functions
         )
     return _rendering(job, prompt, started)
+
+
+def _placed(
+    failure: RenderFailure, error: PromptPoetError, job: RenderJob, data: Mapping[str, Any]
+) -> RenderFailure:
+    """The failure with the place in the template that made the text no YAML, or no list of parts."""
+    if error.kind not in {"yaml", "parts"} or error.rendered_line is None or error.cause == "RecursionError":
+        return failure
+    unsaved = {**job.unsaved, job.path: job.text}
+    options = RenderOptions(token_limit=job.token_limit)
+    try:
+        rendered = render_text(job.path, data, unsaved=unsaved, options=options, compiled=_compiled)
+        stretches = trace(job.path, template_data(data, options), unsaved, rendered.text)
+    except PromptPoetError:
+        return failure
+    if stretches is None:
+        return failure
+    offset = offset_of_line(rendered.text, error.rendered_line) if error.kind == "parts" else None
+    culprit = find_culprit(rendered.text, stretches, offset)
+    if culprit is None:
+        return failure
+    return replace(
+        failure,
+        path=culprit.origin.path,
+        line=culprit.line,
+        output=culprit.origin.output,
+        value=culprit.value,
+        mended=culprit.mended,
+        whatever=culprit.whatever,
+        turns=culprit.turns,
+        include_line=culprit.includes[0].line if culprit.includes else None,
+    )
 
 
 def stand_in(name: str) -> Callable[..., Any]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from textwrap import dedent
+from typing import Final
 
+from promptls.meaning.header import Example
 from promptls.meaning.prefix import unstable_prefix
 from promptls.meaning.template import PlacedPart, Template
 from promptls.rendering.job import RenderJob
@@ -14,6 +17,12 @@ from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering
 from promptls.rendering.samples import PLACEHOLDERS, Sample
 from promptls.syntax.yaml.nodes import key_text
 from promptls.text.span import Span
+from promptls.workspace.snapshot import Snapshot
+
+_MOST_INCLUDED: Final = 50
+"""How many included files are counted."""
+_MOST_EXAMPLES: Final = 100
+"""How many examples are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +48,7 @@ class FileRendering:
     sample: Sample
     outcome: Rendering | RenderFailure
     template_tokens: Mapping[str, int] = field(default_factory=dict)
-    """Tokens of the template texts of parts, and of the fixed text behind a changing input, by text."""
+    """Tokens of the template texts of parts, of the fixed text behind a changing input, and of examples."""
     rows: RowTokens | None = None
     """What the rows of the first experiment's data set come to, where there is a limit."""
 
@@ -62,6 +71,13 @@ class FileRendering:
     def token_limit(self) -> int | None:
         """The most tokens that the prompt may have."""
         return self.job.token_limit if self.job.token_limit > 0 else None
+
+
+def sample_words(sample: Sample) -> str:
+    """The sample as a sentence names it."""
+    name = sample.name
+    is_plain = name == PLACEHOLDERS or name.startswith(("example ", "row "))
+    return name if is_plain else f"the sample `{name}`"
 
 
 def counted(tokens: int) -> str:
@@ -89,11 +105,27 @@ def template_text(template: Template, placed: PlacedPart) -> str:
     return "\n".join(texts)
 
 
+def example_text(example: Example) -> str:
+    """An example as Ragas writes it out: `key: value` lines with the values in JSON."""
+    return "\n".join(
+        f"{key}: {json.dumps(value, ensure_ascii=False, default=str)}" for key, value in example.data.items()
+    )
+
+
 def template_texts(template: Template) -> tuple[str, ...]:
-    """The texts whose tokens a rendering counts: those of all parts, and the fixed ones in them."""
+    """The texts whose tokens a rendering counts: of all parts, the fixed ones in them, and the examples."""
     prefix = unstable_prefix(template)
     parts = (template_text(template, placed) for placed in template.parts)
-    return (*parts, *(prefix.fixed if prefix else ()))
+    examples = map(example_text, template.declarations.examples[:_MOST_EXAMPLES])
+    return (*parts, *(prefix.fixed if prefix else ()), *examples)
+
+
+def included_texts(snapshot: Snapshot, path: str) -> tuple[str, ...]:
+    """The texts of the files that the one at `path` names itself, which a rendering counts as well."""
+    template = snapshot.template(path)
+    targets = {snapshot.resolve(path, reference) for reference in template.references} if template else set()
+    found = [snapshot.template(target) for target in sorted(filter(None, targets))]
+    return tuple(each.source.text for each in found[:_MOST_INCLUDED] if each is not None)
 
 
 def rendered_parts(

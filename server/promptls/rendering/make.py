@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from promptls.rendering.file_rendering import FileRendering, RowTokens, template_texts
+from promptls.rendering.file_rendering import FileRendering, RowTokens, included_texts, template_texts
 from promptls.rendering.limits import Limits
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.request import job_for
@@ -47,7 +47,7 @@ async def render_file(
     else:
         job = job_for(snapshot, path, chosen.data, with_stand_ins=True)
         outcome = await worker.render(job)
-    texts = dict.fromkeys(template_texts(template))
+    texts = dict.fromkeys([*template_texts(template), *included_texts(snapshot, path)])
     counted = _counts(known, job.encoding, texts)
     unknown = [text for text in texts if text not in counted]
     try:

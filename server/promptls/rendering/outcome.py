@@ -48,6 +48,18 @@ class RenderFailure:
     """0-based line of the rendered text."""
     excerpt: str | None = None
     """The rendered lines around `rendered_line`, numbered from 1."""
+    output: int | None = None
+    """Which `{{ … }}` of the file `path`, counted from 0, printed the value that is to blame."""
+    value: str | None = None
+    """That value."""
+    mended: bool = False
+    """Whether the value would do no harm behind `escape_special_characters`."""
+    whatever: bool = False
+    """Whether it is the template's own text that fails, whatever its values print."""
+    turns: tuple[int, ...] = ()
+    """The turns, from 1, of the loops around the place, the outermost first."""
+    include_line: int | None = None
+    """0-based line of the include in the job's file that led to `path`, where that is another file."""
 
     def to_json(self) -> dict[str, Any]:
         """The failure as JSON."""
@@ -56,7 +68,7 @@ class RenderFailure:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RenderFailure:
         """The failure that `to_json` wrote."""
-        return cls(**value["failure"])
+        return cls(**{**value["failure"], "turns": tuple(value["failure"]["turns"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +110,9 @@ class Rendering:
             **{
                 **value,
                 "parts": tuple(parts),
-                "problems": tuple(RenderFailure(**problem) for problem in value["problems"]),
+                "problems": tuple(
+                    RenderFailure.from_json({"failure": problem}) for problem in value["problems"]
+                ),
                 "files": tuple(value["files"]),
             }
         )

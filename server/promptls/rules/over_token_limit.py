@@ -61,7 +61,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import accumulate
 
-from promptls.rendering.file_rendering import FileRendering, RowTokens, counted, part_place, rendered_parts
+from promptls.rendering.file_rendering import (
+    FileRendering,
+    RowTokens,
+    counted,
+    part_place,
+    rendered_parts,
+    sample_words,
+)
 from promptls.rendering.outcome import Rendering
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule, Severity
 from promptls.text.span import Span
@@ -80,7 +87,7 @@ def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[
     said = []
     is_stuck = False
     if made.tokens > limit:
-        said.append(_of_sample(rendering.sample.name, made, limit))
+        said.append(_of_sample(sample_words(rendering.sample), made, limit))
         is_stuck = made.tokens_kept > limit
     if rows is not None and rows.over:
         said.append(_of_rows(rows, limit, is_alone=not said))
@@ -90,11 +97,9 @@ def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[
         yield Finding(_place(context, made, limit), "; ".join(said), severity=severity)
 
 
-def _of_sample(name: str, made: Rendering, limit: int) -> str:
+def _of_sample(sample: str, made: Rendering, limit: int) -> str:
     over = made.tokens - limit
-    begin = (
-        f"with {_sample(name)} the prompt has {counted(made.tokens)}, {over:,} over its limit of {limit:,}"
-    )
+    begin = f"with {sample} the prompt has {counted(made.tokens)}, {over:,} over its limit of {limit:,}"
     if made.tokens_kept > limit:
         return f"{begin}, and truncation cannot bring it under"
     removed = [part.name for part in made.parts if not part.kept]
@@ -104,20 +109,14 @@ def _of_sample(name: str, made: Rendering, limit: int) -> str:
 
 
 def _of_rows(rows: RowTokens, limit: int, *, is_alone: bool) -> str:
-    which = f"row {rows.over[0]}" if len(rows.over) == 1 else f"{len(rows.over)} of {rows.rows} rows"
+    is_one = len(rows.over) == 1
+    which = f"row {rows.over[0]}" if is_one else f"{len(rows.over)} of {rows.rows} rows"
     what = f"its limit of {limit:,} tokens" if is_alone else "it"
-    verb = "is" if len(rows.over) == 1 else "are"
-    said = f"{which} of {rows.dataset} {verb} over {what}, the longest by {rows.most - limit:,}"
+    by = f"by {rows.most - limit:,}" if is_one else f"the longest by {rows.most - limit:,}"
+    said = f"{which} of {rows.dataset} {'is' if is_one else 'are'} over {what}, {by}"
     if not rows.stuck:
-        return f"{said}; truncation brings them under" if is_alone else said
-    if len(rows.stuck) == len(rows.over):
-        return said
-    return f"{said}, {len(rows.stuck)} even after truncation"
-
-
-def _sample(name: str) -> str:
-    """The sample as a sentence names it."""
-    return name if name.startswith(("example ", "row ", "placeholders")) else f"the sample `{name}`"
+        return f"{said}; truncation brings {'it' if is_one else 'them'} under" if is_alone else said
+    return said if len(rows.stuck) == len(rows.over) else f"{said}, {len(rows.stuck)} even after truncation"
 
 
 def _place(context: FileContext, made: Rendering, limit: int) -> Span:

@@ -1,0 +1,151 @@
+# ruff: noqa: E501 - a mark stands with its message on one line
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from promptls.rendering.file_rendering import FileRendering, RowTokens
+from promptls.rules.check_rendering import check_rendering
+from promptls.rules.rule import Finding
+from support.fixture import check_findings, check_fix, opened
+from support.rendered import rendered
+
+MAIN = "/project/main.yml.j2"
+
+
+def example(data: str) -> str:
+    """A header with one example, so that the data is somebody's."""
+    return f"{{#---\ninput_keys: [x]\noutput_key: y\nexamples: [{{x: {data}, y: 1}}]\n---#}}\n"
+
+
+FOUND = {
+    "a value with a line break": example('"a\\nb: c"')
+    + "- name: a\n  content: |\n    {{ x }}\n"
+    + "    ^^^^^^^ rendered-yaml: with example 1, this value makes the rendered text no YAML: a line break in it ends the block\n",
+    "a value that begins a mapping": example('"a: b"')
+    + "- name: a\n  content: {{ x }}\n"
+    + "           ^^^^^^^ rendered-yaml: with example 1, this value makes the rendered text no YAML: `a: b` (mapping values are not allowed in this context)\n",
+    "a value with a quote": example('"it\'s"') + "- name: a\n  content: '{{ x }}'\n            ^^^^^^^ rendered-yaml\n",
+    "one value of two": example("[one, 'two: three', four]")
+    + "- name: a\n  role: {{ x[0] }}\n  content: {{ x[1] }} {{ x[2] }}\n           ^^^^^^^^^^ rendered-yaml\n",
+    "a turn of a loop": example("[a, 'b: c', d]")
+    + "{% for each in x %}\n- name: a\n  content: {{ each }}\n           ^^^^^^^^^^ rendered-yaml: with example 1, in turn 2 of the loop, this value makes the rendered text no YAML: `b: c` (mapping values are not allowed in this context)\n{% endfor %}\n",
+    "a turn of a loop in a loop": example("[[a, b], [c, 'd: e']]")
+    + "{% for row in x %}\n{% for each in row %}\n- name: a\n  content: {{ each }}\n"
+    "           ^^^^^^^^^^ rendered-yaml: with example 1, in the turns 2, 2 of the loops, from outside, this value makes the rendered text no YAML: `d: e` (mapping values are not allowed in this context)\n"
+    "{% endfor %}\n{% endfor %}\n",
+    "a value in a macro": example('"a: b"')
+    + "{% macro part(text) %}\n- name: a\n  content: {{ text }}\n           ^^^^^^^^^^ rendered-yaml\n{% endmacro %}\n{{ part(x) }}\n",
+    "an included file": "-- main.yml.j2 --\n" + example('"a: b"')
+    + "- name: a\n  content: b\n{% include 'c.yml.j2' %}\n           ^^^^^^^^^^ rendered-yaml\n"
+    "-- c.yml.j2 --\n- name: c\n  content: {{ x }}\n",
+    "an include that is indented": "-- main.yml.j2 --\n- name: a\n  content: b\n  {% include 'c.yml.j2' %}\n             ^^^^^^^^^^ rendered-yaml\n"
+    "-- c.yml.j2 --\n- name: c\n  content: d\n- name: e\n  content: f\n",
+    "an unknown key that a tag prints": example("colour")
+    + "- name: a\n  ^^^^ rendered-yaml\n  content: b\n  {{ x }}: red\n",
+    "a document that is no list": example("0") + "{% if x %}\n- name: a\n  ^^^^ rendered-yaml\n  content: b\n{% endif %}\n",
+    "a limit of the settings' own": "{#---\ntoken_limit: 3\n             ^ over-token-limit\n---#}\n- name: a\n  content: one two three four five\n",
+    "a question below a number of its own": "- name: history\n  truncation_priority: 1\n  content: b\n"
+    "- name: question\n  truncation_priority: 2\n                       ^ question-truncated-first: the question is cut before `history`: the highest `truncation_priority` goes first\n  content: c\n",
+    "a question that is all that may be cut": "- name: a\n  role: system\n  content: b\n- name: question\n  truncation_priority: 2\n"
+    "                       ^ question-truncated-first: the question is the only part that may be cut\n  content: c\n",
+    "a loop ahead of fixed text": "{% for each in turns %}\n^^^^^^^^^^^^^^^^^^^^^^^ unstable-prefix\n- name: a\n  content: b\n{% endfor %}\n"
+    "- name: c\n  content: |\n    … 1,100 tokens of fixed text …\n",
+    "fixed text in the same part": "- name: c\n  content: |\n    Hello {{ name }}!\n          ^^^^^^^^^^ unstable-prefix: where `name` differs from one request to the next, the 1,101 tokens of fixed text behind it are not read from the provider's cache; ahead of it they would be\n    … 1,100 tokens of fixed text …\n",
+}  # fmt: skip
+
+SILENT = {
+    "a value that is escaped": example('"a\\nb: c"') + "- name: a\n  content: |\n    {{ escape_special_characters(x) }}\n",
+    "a made-up value": "- name: a\n  content: {{ x }}\n  role: '{{ y }}'\n",
+    "a made-up value that may bring its own indentation": "- name: a\n  content: |\n{{ x }}\n    c\n",
+    "an error that YAML has without rendering": example("b") + "- name: {{ x }}\n  content: 'b\n             ^^ yaml-syntax\n",
+    "an unknown key that stands there": example("b") + "- name: {{ x }}\n  content: b\n  colour: red\n  ^^^^^^ unknown-part-key\n",
+    "a limit that is kept": "{#---\ntoken_limit: 300\n---#}\n- name: a\n  truncation_priority: 1\n  role: system\n  content: one two\n",
+    "a question in one run with the history": "- name: a\n  truncation_priority: 1\n  content: b\n- name: question\n  truncation_priority: 1\n  content: c\n",
+    "documents behind the question": "- name: question\n  content: b\n{% for each in documents %}\n- name: document\n  truncation_priority: 2\n  content: c\n{% endfor %}\n"
+    "- name: d\n  role: system\n  truncation_priority: 1\n  content: c\n",
+    "fixed text ahead": "- name: c\n  content: |\n    … 1,100 tokens of fixed text …\n    {{ escape_special_characters(name) }}\n",
+    "fixed text that only some requests have": "- name: a\n  content: '{{ name | int }}'\n{% if name %}\n- name: c\n  content: |\n    … 1,100 tokens of fixed text …\n{% endif %}\n",
+    "short fixed text": "- name: a\n  content: '{{ name | int }}'\n- name: c\n  content: |\n    … 1,000 tokens of fixed text …\n",
+    "an input of one value": "{#---\ninput_keys:\n  name: {const: Ada}\n---#}\n- name: a\n  content: Hello {{ name }}\n- name: c\n  content: |\n    … 1,100 tokens of fixed text …\n",
+    "a call without an input": "- name: a\n  content: '{{ instructions() }}'\n- name: c\n  content: |\n    … 1,100 tokens of fixed text …\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fixture", FOUND.values(), ids=FOUND)
+def test_what_a_rendering_shows_is_found(fixture: str) -> None:
+    rule = fixture.split("^ ")[1].split(":", maxsplit=1)[0].split("\n", maxsplit=1)[0]
+    check_findings(fixture, rule, with_rendering=True)
+
+
+@pytest.mark.parametrize("fixture", SILENT.values(), ids=SILENT)
+def test_a_rendering_that_is_right_has_no_finding(fixture: str) -> None:
+    snapshot, _ = opened(fixture)
+    assert check_rendering(snapshot, MAIN, rendered(snapshot, MAIN)) == ()
+
+
+FIXES = {
+    "a value": (
+        example('"a\\nb: c"') + "- name: a\n  content: |\n    {{- x | trim }}\n",
+        example('"a\\nb: c"') + "- name: a\n  content: |\n    {{- escape_special_characters(x | trim) }}\n",
+        "Escape it",
+    ),
+    "a question": (
+        "- name: a\n  truncation_priority: 1\n  content: b\n- name: c\n  truncation_priority: 2\n  content: d\n",
+        "- name: a\n  truncation_priority: 1\n  content: b\n- name: c\n  content: d\n",
+        "Never cut the question",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after", "title"), FIXES.values(), ids=FIXES)
+def test_a_fix_makes_a_rendering_right(before: str, after: str, title: str) -> None:
+    check_fix(before, after, title, with_rendering=True)
+
+
+# -- rows -----------------------------------------------------------------------------------
+
+LIMITED = "{#---\ntoken_limit: 4\ntruncation_step: 1\n---#}\n- name: a\n  content: one two\n"
+
+
+def found_with(rows: RowTokens, text: str = LIMITED) -> tuple[Finding, ...]:
+    snapshot, _ = opened(text)
+    return check_rendering(snapshot, MAIN, replace(rendered(snapshot, MAIN), rows=rows))
+
+
+def test_rows_over_the_limit_are_told() -> None:
+    (finding,) = found_with(RowTokens("d.csv", rows=20, over=(3, 4), stuck=(4,), most=9))
+
+    assert finding.severity == "warning"
+    assert finding.message == (
+        "2 of 20 rows of d.csv are over its limit of 4 tokens, the longest by 5, 1 even after truncation"
+    )
+
+
+def test_rows_that_truncation_brings_under_the_limit_are_a_remark() -> None:
+    (finding,) = found_with(RowTokens("d.csv", rows=20, over=(3,), stuck=(), most=9))
+
+    assert (finding.severity, finding.message) == (
+        "information",
+        "row 3 of d.csv is over its limit of 4 tokens, by 5; truncation brings it under",
+    )
+
+
+def test_rows_under_the_limit_are_fine() -> None:
+    assert found_with(RowTokens("d.csv", rows=20, over=(), stuck=(), most=4)) == ()
+
+
+def test_a_rendering_of_a_former_text_says_nothing() -> None:
+    snapshot, _ = opened(LIMITED)
+    old: FileRendering = rendered(snapshot, MAIN)
+    edited, _ = opened(LIMITED.replace("4", "1"))
+
+    assert check_rendering(edited, MAIN, old) == ()
+
+
+def test_a_comment_silences_what_a_rendering_shows() -> None:
+    text = example('"a: b"') + "- name: a\n  content: {{ x }} {# promptls: ignore[rendered-yaml] ours #}\n"
+    snapshot, _ = opened(text)
+
+    assert check_rendering(snapshot, MAIN, rendered(snapshot, MAIN)) == ()
