@@ -114,9 +114,8 @@ def measure_start(folder: Path) -> None:
         print(f"  section known as one after      {ready:8.2f} s")
         print(f"  outlines from then, median      {1000 * statistics.median(outlines[1:]):8.1f} ms")
         print(f"  outlines from then, longest     {1000 * max(outlines[1:]):8.1f} ms")
-        print(
-            f"  progress shown                  {' '.join(dict.fromkeys(progress)) or 'none: it was too short'}"
-        )
+        shown = " ".join(dict.fromkeys(progress)) or "none: it was too short"
+        print(f"  progress                        {shown}")
 
 
 def measure_change(folder: Path) -> None:
