@@ -38,7 +38,8 @@ from collections.abc import Iterator
 
 from promptls.meaning.branches import chunk_branches
 from promptls.meaning.parts import chunk_items
-from promptls.rules.rule import PARTS_KINDS, Finding, Rule
+from promptls.rules.key_edits import without_entry
+from promptls.rules.rule import PARTS_KINDS, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 
@@ -53,7 +54,12 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         if chunk_branches(chunk).exclude(first.start, second.start):
             continue
         other = "content" if second == sections.key.span else "sections"
-        yield Finding(second, f"this part has `{other}` already")
+        fixes = tuple(
+            Fix(f"Remove `{key}`", (edit,))
+            for key, entry in (("content", content), ("sections", sections))
+            if (edit := without_entry(chunk, part.span, part.entries, entry))
+        )
+        yield Finding(second, f"this part has `{other}` already", fixes)
 
 
 RULE = Rule(

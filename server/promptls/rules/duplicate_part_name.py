@@ -32,12 +32,13 @@ Use instead:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.meaning.branches import OpenBlock, are_exclusive
 from promptls.meaning.parts import part_names
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule
+from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import chunks_where, united
 from promptls.text.span import Span
@@ -83,9 +84,21 @@ def check(context: FileContext) -> Iterator[Finding]:
             earlier = next((other for other, around in before if not are_exclusive(around, blocks)), None)
             if earlier is not None:
                 related = RelatedPlace(context.path, earlier, f"`{name}` stands here first")
-                yield Finding(span, f"an earlier part is named `{name}` already", related=(related,))
+                fix = Fix("Give it a name of its own", (Edit(span, _fresh(name, names.all)),))
+                yield Finding(span, f"an earlier part is named `{name}` already", (fix,), (related,))
             before.append((span, blocks))
 
+
+def _fresh(name: str, taken: frozenset[str]) -> str:
+    """The name with the first number behind it that no part has; in quotes where it cannot do without."""
+    number = 2
+    while f"{name} {number}" in taken:
+        number += 1
+    fresh = f"{name} {number}"
+    return fresh if _PLAIN.fullmatch(fresh) else "'" + fresh.replace("'", "''") + "'"
+
+
+_PLAIN: Final = re.compile(r"[A-Za-z_][\w .()/-]*")
 
 RULE = Rule(
     name="duplicate-part-name",

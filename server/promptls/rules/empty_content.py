@@ -31,11 +31,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.meaning.parts import chunk_items
-from promptls.rules.rule import PARTS_KINDS, Finding, Rule
+from promptls.meaning.parts import Part, chunk_items
+from promptls.rules.removed_tag import whole_lines
+from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Scalar, Sequence, key_text
+from promptls.text.span import Span
 
 
 def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
@@ -48,9 +50,17 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             if any(entry.key.span.end <= tag.span.start < end for tag in chunk.tags if tag.kind != "comment"):
                 continue
             if key_text(entry) == "content" and _is_nothing(entry):
-                yield Finding(entry.key.span, "this part has no content")
+                yield Finding(entry.key.span, "this part has no content", tuple(_removal(chunk, part)))
             elif key_text(entry) == "sections" and _has_no_items(entry):
                 yield Finding(entry.key.span, "this part has no sections", severity="error")
+
+
+def _removal(chunk: Chunk, part: Part) -> Iterator[Fix]:
+    """The part without its lines, where no tag would go with them."""
+    lines = whole_lines(chunk, Span(max(part.span.start - 2, 0), part.span.end))
+    is_item = chunk.text[lines.start : lines.start + 1] == "-"
+    if is_item and not any(lines.start <= tag.span.start < lines.end for tag in chunk.tags):
+        yield Fix("Remove this part", (Edit(lines, ""),))
 
 
 def _is_nothing(entry: Entry) -> bool:

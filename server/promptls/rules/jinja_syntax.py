@@ -31,22 +31,27 @@ Use instead:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, RelatedPlace, Rule
+from promptls.meaning.template import Template
+from promptls.rules.jinja_fixes import jinja_fixes
+from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Fix, RelatedPlace, Rule
+from promptls.syntax.problem import SyntaxProblem
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The Jinja errors of the file."""
-    yield from syntax_findings(context, "jinja")
+    yield from syntax_findings(context, "jinja", jinja_fixes)
 
 
-def syntax_findings(context: FileContext, language: str) -> Iterator[Finding]:
-    """The syntax errors of one of the file's languages, as findings."""
+def syntax_findings(
+    context: FileContext, language: str, fixes: Callable[[Template, SyntaxProblem], Iterable[Fix]]
+) -> Iterator[Finding]:
+    """The syntax errors of one of the file's languages, as findings, with what mends them."""
     for problem in context.template.syntax_problems:
         if problem.language == language:
             related = tuple(RelatedPlace(context.path, item.span, item.message) for item in problem.related)
-            yield Finding(problem.span, problem.message, related=related)
+            yield Finding(problem.span, problem.message, tuple(fixes(context.template, problem)), related)
 
 
 RULE = Rule(

@@ -38,6 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.meaning.scopes import INJECTED
+from promptls.rules.removed_input import removed_input
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
 
 
@@ -46,7 +47,7 @@ def check(context: FileContext) -> Iterator[Finding]:
     for key in context.template.declarations.inputs or ():
         if key.name in INJECTED:
             message = f"Prompt Poet adds `{key.name}` itself and refuses it in the data"
-            yield Finding(key.span, message)
+            yield Finding(key.span, message, removed_input(context, key, preferred=True))
 
 
 RULE = Rule(

@@ -33,14 +33,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
+from promptls.meaning.scopes import Binding
+from promptls.rules.removed_tag import removed_tag, tag_at
+from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.rules.unread_names import unread
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.text.span import Span
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The imported names that nothing reads."""
     for binding in unread(context, "import"):
-        yield Finding(binding.span, f"nothing uses the import `{binding.name}`", unnecessary=True)
+        message = f"nothing uses the import `{binding.name}`"
+        yield Finding(binding.span, message, tuple(_fixes(context, binding)), unnecessary=True)
+
+
+def _fixes(context: FileContext, binding: Binding) -> Iterator[Fix]:
+    located = context.template.source.located(binding.span.start)
+    offset = binding.span.start - located.start
+    number = tag_at(located.chunk, offset)
+    if number is None:
+        return
+    tag = located.chunk.tags[number]
+    spans = [
+        Span(each.span.start, each.alias_span.end).shifted(located.start + tag.span.start)
+        for each in tag_tree(tag).statement.imported
+    ]
+    removal = removed_tag(located, offset)
+    if len(spans) > 1:
+        index = next(n for n, span in enumerate(spans) if span.start <= binding.span.start < span.end)
+        first = Span(spans[0].start, spans[1].start)
+        removal = Edit(Span(spans[index - 1].end, spans[index].end) if index else first, "")
+    if removal:
+        yield Fix("Remove this import", (removal,), preferred=True)
 
 
 RULE = Rule(

@@ -39,6 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.meaning.kind import Kind
+from promptls.rules.removed_input import removed_input
 from promptls.rules.rule import FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import Sequence, scalar_text
 from promptls.workspace.contract import contract_of
@@ -52,10 +53,12 @@ def check(context: FileContext) -> Iterator[Finding]:
     contract = contract_of(context.snapshot, context.path)
     if not contract.is_whole:
         return
-    read = contract.names | _expected_keys(context)
-    for key in inputs:
-        if key.name not in read:
-            yield Finding(key.span, f"nothing reads the input `{key.name}`", unnecessary=True)
+    unread = [key for key in inputs if key.name not in contract.names]
+    expected = _expected_keys(context) if unread else set()
+    for key in unread:
+        if key.name not in expected:
+            message = f"nothing reads the input `{key.name}`"
+            yield Finding(key.span, message, removed_input(context, key), unnecessary=True)
 
 
 def _expected_keys(context: FileContext) -> set[str]:

@@ -31,7 +31,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
+from promptls.rules.removed_tag import removed_tag
+from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Fix, Rule
 from promptls.rules.unread_names import unread
 
 
@@ -40,7 +41,10 @@ def check(context: FileContext) -> Iterator[Finding]:
     if not context.template.parts:
         return
     for binding in unread(context, "macro"):
-        yield Finding(binding.span, f"nothing calls `{binding.name}`", unnecessary=True)
+        located = context.template.source.located(binding.span.start)
+        removal = removed_tag(located, binding.span.start - located.start)
+        fixes = (Fix("Remove this macro", (removal,)),) if removal else ()
+        yield Finding(binding.span, f"nothing calls `{binding.name}`", fixes, unnecessary=True)
 
 
 RULE = Rule(

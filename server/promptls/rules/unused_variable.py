@@ -31,14 +31,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
+from promptls.rules.removed_tag import removed_tag
+from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Fix, Rule
 from promptls.rules.unread_names import unread
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The variables that nothing reads."""
     for binding in unread(context, "set"):
-        yield Finding(binding.span, f"nothing reads `{binding.name}`", unnecessary=True)
+        located = context.template.source.located(binding.span.start)
+        removal = removed_tag(located, binding.span.start - located.start)
+        fixes = (Fix("Remove this variable", (removal,)),) if removal else ()
+        yield Finding(binding.span, f"nothing reads `{binding.name}`", fixes, unnecessary=True)
 
 
 RULE = Rule(

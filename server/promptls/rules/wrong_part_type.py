@@ -31,7 +31,9 @@ Use instead:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from promptls.meaning.parts import chunk_items
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
@@ -53,9 +55,8 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             match key_text(entry):
                 case "truncation_priority" if not _is_number(value):
                     what = "text" if isinstance(value, Scalar) and value.tag == "str" else "anything else"
-                    yield Finding(
-                        value.span, f"`truncation_priority` is a number; truncation fails on {what}"
-                    )
+                    message = f"`truncation_priority` is a number; truncation fails on {what}"
+                    yield Finding(value.span, message, tuple(_unquoted(value)))
                 case "sections" if not isinstance(value, Sequence):
                     yield Finding(value.span, "`sections` is a list of mappings with `name` and `content`")
                 case "expected_template_data_keys" if isinstance(value, Scalar) and value.tag == "str":
@@ -70,6 +71,15 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
                     yield Finding(value.span, message, (quoted,))
                 case _:
                     pass
+
+
+def _unquoted(value: Node) -> Iterator[Fix]:
+    """A number that is quoted, without its quotes."""
+    if isinstance(value, Scalar) and value.style in {"'", '"'} and _NUMBER.fullmatch(value.text):
+        yield Fix("Remove the quotes", (Edit(value.span, value.text),), preferred=True)
+
+
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 
 
 def _is_number(value: Node) -> bool:

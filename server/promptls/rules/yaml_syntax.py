@@ -36,11 +36,12 @@ from collections.abc import Iterator
 
 from promptls.rules.jinja_syntax import syntax_findings
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.rules.yaml_fixes import yaml_fixes
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The YAML errors of the file."""
-    yield from syntax_findings(context, "yaml")
+    yield from syntax_findings(context, "yaml", yaml_fixes)
 
 
 RULE = Rule(

@@ -1,0 +1,105 @@
+"""What would mend a Jinja error: the delimiter, end tag or keyword that is missing or misspelt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.meaning.template import Template
+from promptls.rules.removed_tag import removed_tag, tag_at
+from promptls.rules.rule import Edit, Fix
+from promptls.syntax.group import Located
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.statements import KEYWORDS
+from promptls.syntax.problem import SyntaxProblem
+from promptls.syntax.source import Source
+from promptls.text.lines import line_end
+from promptls.text.nearest import nearest
+from promptls.text.span import Span
+
+
+def jinja_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
+    """The fixes for a Jinja error of the file; none where what is meant cannot be told."""
+    located = template.source.located(problem.span.start)
+    number = tag_at(located.chunk, problem.span.start - located.start)
+    if number is None:
+        return ()
+    tag = located.chunk.tags[number]
+    return tuple(_fixes(template.source, problem, located, tag))
+
+
+def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -> Iterator[Fix]:
+    start = located.start + tag.span.start
+    if tag.unclosed in {"}}", "%}"}:
+        yield _closed(tag, start)
+        return
+    if tag.unclosed == "#}":
+        end = located.start + line_end(located.chunk.text, tag.span.end)
+        yield Fix("Close the comment at the end of its line", (Edit(Span(end, end), " #}"),))
+        return
+    if tag.kind != "statement":
+        return
+    statement = tag_tree(tag).statement
+    keyword = statement.keyword
+    if keyword and keyword not in KEYWORDS:
+        meant = nearest(keyword, KEYWORDS)
+        if meant:
+            span = statement.keyword_span.shifted(start)
+            yield Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True)
+    elif statement.opens_block and "expected `end" in problem.message:
+        yield from _ended(source, problem, located, tag, keyword)
+    elif "closes nothing" in problem.message or "without an open" in problem.message:
+        removal = removed_tag(located, tag.span.start)
+        if removal:
+            yield Fix("Remove this tag", (removal,))
+
+
+def _closed(tag: Tag, start: int) -> Fix:
+    """The delimiter that is missing, in place of a wrong one or behind the tag."""
+    end = start + len(tag.text)
+    if tag.text[2:].endswith(("}}", "%}")):
+        wrong = tag.text[-2:]
+        edit = Edit(Span(end - 2, end), tag.unclosed)
+        return Fix(f"Change `{wrong}` to `{tag.unclosed}`", (edit,), preferred=True)
+    missing = tag.unclosed[1:] if tag.text.endswith(tag.unclosed[0]) and len(tag.text) > 2 else tag.unclosed  # noqa: PLR2004 - an opening delimiter
+    space = "" if tag.text[-1:] in {" ", tag.unclosed[0]} else " "
+    return Fix(f"Insert `{missing}`", (Edit(Span(end, end), space + missing),))
+
+
+def _ended(source: Source, problem: SyntaxProblem, located: Located, tag: Tag, keyword: str) -> Iterator[Fix]:
+    """The end tag that is missing: ahead of the tag that closes too much, or behind the block's lines."""
+    written = f"{{% end{keyword} %}}"
+    title = f"Insert `{written}`"
+    if problem.related:
+        place = problem.related[0].span.start
+        closing = source.located(place)
+        number = tag_at(closing.chunk, place - closing.start)
+        if number is not None:
+            at = closing.start + closing.chunk.tags[number].span.start
+            before = source.line_span(source.place(at).line).start
+            lead = source.slice(Span(before, at))
+            text = f"{written}\n{lead}" if not lead.strip() else written
+            yield Fix(title, (Edit(Span(at, at), text),))
+        return
+    start = located.start + tag.span.start
+    line = source.place(start).line
+    end = source.line_span(source.place(start + len(tag.text)).line).end
+    lead = source.slice(Span(source.line_span(line).start, start))
+    if lead.strip() or source.slice(Span(start + len(tag.text), end)).strip():
+        yield Fix(title, (Edit(Span(end, end), written),))
+        return
+    end = _end_of_body(source, line, len(lead), end)
+    yield Fix(title, (Edit(Span(end, end), f"\n{lead}{written}"),))
+
+
+def _end_of_body(source: Source, line: int, indent: int, end: int) -> int:
+    """Where the last line ends behind `line` that is indented at least as far; the text's end at the edge."""
+    last = end
+    for number in range(line + 1, source.place(len(source)).line + 1):
+        text = source.line(number)
+        if not text.strip():
+            continue
+        if len(text) - len(text.lstrip(" ")) < indent:
+            break
+        last = source.line_span(number).end
+    return last

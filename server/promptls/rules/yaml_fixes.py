@@ -1,0 +1,56 @@
+"""What would mend a YAML error where its line makes plain what is meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.meaning.template import Template
+from promptls.rules.rule import Edit, Fix
+from promptls.syntax.problem import SyntaxProblem
+from promptls.systems.prompt_poet.vocabulary import PART_KEYS
+from promptls.text.span import Span
+
+_KEY_WITHOUT_COLON: Final = re.compile(r"[ ]*(?:- )?([a-z_]+)(?::(?=\S)|[ ]+(?!:))")
+_VALUE: Final = re.compile(r"[ ]*(?:- )?[\w-]+:[ ]+(\S.*?)[ ]*$")
+_QUOTE: Final = re.compile(r"[ ]*(?:- )?[\w-]+:[ ]+(['\"])")
+_UNQUOTABLE: Final = ("{{", "{%", "{#")
+
+
+def yaml_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
+    """The fixes for a YAML error of the file."""
+    line = template.source.line_span(template.source.place(problem.span.start).line)
+    return tuple(_fixes(template.source.slice(line), line.start, problem.message))
+
+
+def _fixes(line: str, start: int, message: str) -> Iterator[Fix]:
+    indent = re.match(r"\s*", line)
+    if indent and "\t" in indent.group():
+        spaces = indent.group().replace("\t", "  ")
+        yield Fix("Indent with spaces", (Edit(Span(start, start + indent.end()), spaces),), preferred=True)
+        return
+    key = _KEY_WITHOUT_COLON.match(line)
+    if key and key.group(1) in PART_KEYS and line[key.end() :].strip():
+        place = start + key.end(1)
+        has_colon = line[key.end(1)] == ":"
+        edit = Edit(Span(place + has_colon, place + has_colon), " " if has_colon else ":")
+        yield Fix(f"Write `{key.group(1)}: `", (edit,), preferred=True)
+        return
+    quote = _QUOTE.match(line)
+    if quote and "not closed" in message:
+        end = start + len(line.rstrip())
+        yield Fix("Close the quote at the end of the line", (Edit(Span(end, end), quote.group(1)),))
+        return
+    value = _VALUE.match(line)
+    if value and "quote the value" in message and value.group(1)[0] not in "'\"|>[{":
+        text = value.group(1)
+        span = Span(start + value.start(1), start + value.end(1))
+        yield Fix("Quote the value", (Edit(span, _quoted(text)),))
+
+
+def _quoted(text: str) -> str:
+    """The text in quotes that need no escapes where there are such; Jinja in it stays as it is."""
+    if "'" not in text or any(each in text for each in _UNQUOTABLE):
+        return f"'{text}'" if "'" not in text else f'"{text}"'
+    return "'" + text.replace("'", "''") + "'"

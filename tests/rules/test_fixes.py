@@ -1,0 +1,166 @@
+"""What the fixes of the rules about parts, names and syntax make of a text."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.fixture import check_fix
+
+PART = "- name: a\n  content: b\n"
+FIXES = {
+    "both content and sections: the sections go": (
+        "- name: a\n  content: b\n  sections:\n    - name: c\n      content: d\n  role: user\n",
+        "- name: a\n  content: b\n  role: user\n",
+        "Remove `sections`",
+    ),
+    "both content and sections: the content goes": (
+        "- name: a\n  content: b\n  sections:\n    - name: c\n      content: d\n",
+        "- name: a\n  sections:\n    - name: c\n      content: d\n",
+        "Remove `content`",
+    ),
+    "a name that is taken": (
+        f"{PART}- name: a\n  content: c\n- name: a 2\n  content: d\n",
+        f"{PART}- name: a 3\n  content: c\n- name: a 2\n  content: d\n",
+        "Give it a name of its own",
+    ),
+    "a part without content": (
+        f"{PART}- name: c\n  content:\n  role: user\n- name: d\n  content: e\n",
+        f"{PART}- name: d\n  content: e\n",
+        "Remove this part",
+    ),
+    "a priority in quotes": (
+        '- name: a\n  truncation_priority: "5"\n  content: b\n',
+        "- name: a\n  truncation_priority: 5\n  content: b\n",
+        "Remove the quotes",
+    ),
+    "a reserved input": (
+        "{#---\ninput_keys: [token_limit, b]\n---#}\n- name: a\n  content: '{{ b }}{{ token_limit }}'\n",
+        "{#---\ninput_keys: [b]\n---#}\n- name: a\n  content: '{{ b }}{{ token_limit }}'\n",
+        "Remove `token_limit` from `input_keys`",
+    ),
+    "an unused input in brackets": (
+        "{#---\ninput_keys: [b, c]\n---#}\n- name: a\n  content: '{{ b }}'\n",
+        "{#---\ninput_keys: [b]\n---#}\n- name: a\n  content: '{{ b }}'\n",
+        None,
+    ),
+    "the only input": (
+        "{#---\ninput_keys: [b]\n---#}\n- name: a\n  content: c\n",
+        "{#---\ninput_keys: []\n---#}\n- name: a\n  content: c\n",
+        None,
+    ),
+    "an unused input on its line": (
+        "{#---\ninput_keys:\n  - b\n  - c\n---#}\n- name: a\n  content: '{{ c }}'\n",
+        "{#---\ninput_keys:\n  - c\n---#}\n- name: a\n  content: '{{ c }}'\n",
+        None,
+    ),
+    "an unused input with its schema": (
+        "{#---\ninput_keys:\n  b: {}\n  c:\n    type: string\n---#}\n- name: a\n  content: '{{ b }}'\n",
+        "{#---\ninput_keys:\n  b: {}\n---#}\n- name: a\n  content: '{{ b }}'\n",
+        None,
+    ),
+    "an unused variable": (f"{{% set b = 1 %}}\n{PART}", PART, None),
+    "an unused variable with a body": (f"{{% set b %}}\nc\n{{% endset %}}\n{PART}", PART, None),
+    "an unused macro": (f"{{% macro b() %}}c{{% endmacro %}}\n{PART}", PART, None),
+    "an unused import": (
+        (
+            f"-- main.yml.j2 --\n{{% import 'm.yml.j2' as m %}}\n{PART}"
+            "-- m.yml.j2 --\n{% macro b() %}c{% endmacro %}\n"
+        ),
+        PART,
+        None,
+    ),
+    "one of two imports": (
+        (
+            "-- main.yml.j2 --\n{% from 'm.yml.j2' import b, c as d %}\n- name: a\n  content: '{{ b() }}'\n"
+            "-- m.yml.j2 --\n{% macro b() %}x{% endmacro %}{% macro c() %}x{% endmacro %}\n"
+        ),
+        "{% from 'm.yml.j2' import b %}\n- name: a\n  content: '{{ b() }}'\n",
+        None,
+    ),
+    "an expression that is not closed": (
+        "- name: a\n  content: |\n    {{ b\n",
+        "- name: a\n  content: |\n    {{ b }}\n",
+        "Insert `}}`",
+    ),
+    "an expression that is half closed": (
+        "- name: a\n  content: |\n    {{ b }\n",
+        "- name: a\n  content: |\n    {{ b }}\n",
+        "Insert `}`",
+    ),
+    "a statement that is not closed": (
+        "- name: a\n  content: |\n    {% set b = 1\n",
+        "- name: a\n  content: |\n    {% set b = 1 %}\n",
+        "Insert `%}`",
+    ),
+    "an expression that is closed as a statement": (
+        "- name: a\n  content: |\n    {{ b %}\n",
+        "- name: a\n  content: |\n    {{ b }}\n",
+        "Change `%}` to `}}`",
+    ),
+    "a comment that is not closed": (
+        "- name: a\n  content: |\n    b {# c\n",
+        "- name: a\n  content: |\n    b {# c #}\n",
+        None,
+    ),
+    "a tag that is misspelt": (
+        "- name: a\n  content: |\n    {% sett b = 1 %}\n",
+        "- name: a\n  content: |\n    {% set b = 1 %}\n",
+        "Change to `set`",
+    ),
+    "an if on one line": (
+        "- name: a\n  content: |\n    b {% if c %} d\n    e\n",
+        "- name: a\n  content: |\n    b {% if c %} d{% endif %}\n    e\n",
+        "Insert `{% endif %}`",
+    ),
+    "a loop in a block": (
+        "- name: a\n  content: |\n    {% for b in c %}\n    d\n    e\n  role: user\n",
+        "- name: a\n  content: |\n    {% for b in c %}\n    d\n    e\n    {% endfor %}\n  role: user\n",
+        "Insert `{% endfor %}`",
+    ),
+    "a loop around parts": (
+        f"{{% for b in c %}}\n{PART}",
+        f"{{% for b in c %}}\n{PART.rstrip()}\n{{% endfor %}}\n",
+        "Insert `{% endfor %}`",
+    ),
+    "an if inside of a loop that is closed": (
+        f"{{% for b in c %}}\n{{% if b %}}\n{PART}{{% endfor %}}\n",
+        f"{{% for b in c %}}\n{{% if b %}}\n{PART}{{% endif %}}\n{{% endfor %}}\n",
+        "Insert `{% endif %}`",
+    ),
+    "an end without a beginning": (f"{PART}{{% endif %}}\n", PART, "Remove this tag"),
+    "a key without its colon": (
+        "- name: a\n  role user\n  content: b\n",
+        "- name: a\n  role: user\n  content: b\n",
+        "Write `role: `",
+    ),
+    "a key without its space": (
+        "- name: a\n  role:user\n  content: b\n",
+        "- name: a\n  role: user\n  content: b\n",
+        "Write `role: `",
+    ),
+    "a tab": (
+        "- name: a\n  content: |\n    b\n\trole: user\n",
+        "- name: a\n  content: |\n    b\n  role: user\n",
+        "Indent with spaces",
+    ),
+    "a colon in a plain value": (
+        "- name: a\n  content: b: c\n",
+        "- name: a\n  content: 'b: c'\n",
+        "Quote the value",
+    ),
+    "a character that begins no value": (
+        "- name: a\n  content: @b isn't\n",
+        "- name: a\n  content: '@b isn''t'\n",
+        "Quote the value",
+    ),
+    "a quote that is not closed": (
+        "- name: a\n  content: 'b\n",
+        "- name: a\n  content: 'b'\n",
+        "Close the quote at the end of the line",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "title"), FIXES.values(), ids=FIXES)
+def test_a_fix_mends_the_text(before: str, after: str, title: str | None) -> None:
+    check_fix(before, after, title)
