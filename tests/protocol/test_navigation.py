@@ -128,3 +128,125 @@ async def test_a_name_that_is_taken_is_refused(editor: Editor) -> None:
         await editor.client.text_document_rename_async(
             types.RenameParams(new_name="sign", **place(editor, uri, "Hello {{ us|er"))
         )
+
+
+async def test_an_edit_is_answered_with_the_tokens_that_it_changed(editor: Editor) -> None:
+    uri = opened(editor)
+    document = types.TextDocumentIdentifier(uri)
+    legend = editor.client.answer.capabilities.semantic_tokens_provider.legend
+    whole = await editor.client.text_document_semantic_tokens_full_async(types.SemanticTokensParams(document))
+    same = await editor.client.text_document_semantic_tokens_full_delta_async(
+        types.SemanticTokensDeltaParams(document, whole.result_id)
+    )
+    assert list(same.edits) == []
+
+    editor.replace(uri, "Hello {{ user }}", "Hello {{ 12 }}")
+
+    changed = await editor.client.text_document_semantic_tokens_full_delta_async(
+        types.SemanticTokensDeltaParams(document, whole.result_id)
+    )
+    (edit,) = changed.edits
+    assert [legend.token_types[number] for number in edit.data[3::5]][:1] == ["number"]
+    numbers = list(whole.data)
+    numbers[edit.start : edit.start + edit.delete_count] = edit.data
+    again = await editor.client.text_document_semantic_tokens_full_async(types.SemanticTokensParams(document))
+    assert numbers == list(again.data)
+    forgotten = await editor.client.text_document_semantic_tokens_full_delta_async(
+        types.SemanticTokensDeltaParams(document, "gone")
+    )
+    assert list(forgotten.data) == numbers
+
+
+async def test_tokens_of_a_range(editor: Editor) -> None:
+    uri = opened(editor)
+    document = types.TextDocumentIdentifier(uri)
+    place = types.Range(types.Position(4, 0), types.Position(4, 0))
+
+    found = await editor.client.text_document_semantic_tokens_range_async(
+        types.SemanticTokensRangeParams(document, place)
+    )
+
+    legend = editor.client.answer.capabilities.semantic_tokens_provider.legend
+    assert "keyword" in [legend.token_types[number] for number in found.data[3::5]]
+
+
+async def test_folds_are_as_the_client_takes_them(editor: Editor) -> None:
+    uri = opened(editor)
+
+    found = await editor.client.text_document_folding_range_async(
+        types.FoldingRangeParams(types.TextDocumentIdentifier(uri))
+    )
+
+    ability = editor.client.capabilities.text_document.folding_range
+    by_lines = bool(ability and ability.line_folding_only)
+    assert [(each.start_line, each.end_line) for each in found] == (
+        [(0, 2), (5, 8), (7, 8)] if by_lines else [(0, 3), (5, 8), (7, 8)]
+    )
+    assert all((each.start_character is None) == by_lines for each in found)
+
+
+async def test_selections_grow_from_each_position(editor: Editor) -> None:
+    uri = opened(editor)
+    positions = [editor.at(uri, "Hello {{ us|er"), editor.at(uri, "He|llo")]
+
+    found = await editor.client.text_document_selection_range_async(
+        types.SelectionRangeParams(types.TextDocumentIdentifier(uri), positions)
+    )
+
+    assert [each.range for each in found] == [
+        types.Range(editor.at(uri, "Hello {{ |user"), editor.at(uri, "Hello {{ user| }}")),
+        editor.range_of(uri, "Hello"),
+    ]
+    last = found[0]
+    while last.parent is not None:
+        last = last.parent
+    assert last.range == types.Range(types.Position(0, 0), editor.position(uri, len(PROMPT)))
+
+
+async def test_words_of_a_block_are_linked(editor: Editor) -> None:
+    uri = editor.open("b.yml.j2", "{% if x %}\n- name: a\n  content: x\n{% endif %}\n")
+
+    found = await editor.client.text_document_linked_editing_range_async(
+        types.LinkedEditingRangeParams(**place(editor, uri, "i|f x"))
+    )
+
+    assert [each.start for each in found.ranges] == [types.Position(0, 3), types.Position(3, 6)]
+
+
+async def test_names_of_the_workspace_are_found_and_placed(editor: Editor) -> None:
+    uri = opened(editor)
+    tail = editor.write("tail.yml.j2", TAIL)
+    editor.client.workspace_did_change_watched_files(
+        types.DidChangeWatchedFilesParams([types.FileEvent(tail, types.FileChangeType.Created)])
+    )
+
+    found = await editor.client.workspace_symbol_async(types.WorkspaceSymbolParams("🎉 gree"))
+
+    (symbol,) = (each for each in found if each.location.uri == uri)
+    assert symbol.name == "🎉 greeting"
+    ability = editor.client.capabilities.workspace.symbol
+    if ability is not None and ability.resolve_support is not None:
+        symbol = await editor.client.workspace_symbol_resolve_async(symbol)
+    assert symbol.location.range.start.line == 5
+    tails = await editor.client.workspace_symbol_async(types.WorkspaceSymbolParams("tail"))
+    assert tail in [each.location.uri for each in tails]
+
+
+async def test_includes_make_a_hierarchy(editor: Editor) -> None:
+    uri = opened(editor)
+
+    (item,) = await editor.client.text_document_prepare_call_hierarchy_async(
+        types.CallHierarchyPrepareParams(**place(editor, uri, 'include "ta|il'))
+    )
+    callers = await editor.client.call_hierarchy_incoming_calls_async(
+        types.CallHierarchyIncomingCallsParams(item)
+    )
+    called = await editor.client.call_hierarchy_outgoing_calls_async(
+        types.CallHierarchyOutgoingCallsParams(callers[0].from_)
+    )
+
+    assert name_of(item.uri) == "tail.yml.j2"
+    assert [(name_of(each.from_.uri), list(each.from_ranges)) for each in callers] == [
+        ("a.yml.j2", [editor.range_of(uri, "tail.yml.j2")])
+    ]
+    assert [name_of(each.to.uri) for each in called] == ["tail.yml.j2"]

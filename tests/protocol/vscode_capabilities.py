@@ -7,7 +7,15 @@ from lsprotocol import types
 VSCODE = types.ClientCapabilities(
     workspace=types.WorkspaceClientCapabilities(
         apply_edit=True,
-        workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
+        workspace_edit=types.WorkspaceEditClientCapabilities(
+            document_changes=True,
+            change_annotation_support=types.ChangeAnnotationsSupportOptions(groups_on_label=True),
+        ),
+        symbol=types.WorkspaceSymbolClientCapabilities(
+            symbol_kind=types.ClientSymbolKindOptions(list(types.SymbolKind)),
+            resolve_support=types.ClientSymbolResolveOptions(["location.range"]),
+        ),
+        semantic_tokens=types.SemanticTokensWorkspaceClientCapabilities(refresh_support=True),
         did_change_configuration=types.DidChangeConfigurationClientCapabilities(dynamic_registration=True),
         did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(
             dynamic_registration=True, relative_pattern_support=True
@@ -32,6 +40,29 @@ VSCODE = types.ClientCapabilities(
             content_format=[types.MarkupKind.Markdown, types.MarkupKind.PlainText]
         ),
         definition=types.DefinitionClientCapabilities(link_support=True),
+        declaration=types.DeclarationClientCapabilities(link_support=True),
+        rename=types.RenameClientCapabilities(prepare_support=True, honors_change_annotations=True),
+        folding_range=types.FoldingRangeClientCapabilities(
+            range_limit=5000,
+            line_folding_only=True,
+            folding_range_kind=types.ClientFoldingRangeKindOptions(list(types.FoldingRangeKind)),
+            folding_range=types.ClientFoldingRangeOptions(collapsed_text=False),
+        ),
+        selection_range=types.SelectionRangeClientCapabilities(dynamic_registration=True),
+        linked_editing_range=types.LinkedEditingRangeClientCapabilities(dynamic_registration=True),
+        call_hierarchy=types.CallHierarchyClientCapabilities(dynamic_registration=True),
+        semantic_tokens=types.SemanticTokensClientCapabilities(
+            requests=types.ClientSemanticTokensRequestOptions(
+                range=True, full=types.ClientSemanticTokensRequestFullDelta(delta=True)
+            ),
+            token_types=[each.value for each in types.SemanticTokenTypes],
+            token_modifiers=[each.value for each in types.SemanticTokenModifiers],
+            formats=[types.TokenFormat.Relative],
+            overlapping_token_support=False,
+            multiline_token_support=False,
+            server_cancel_support=True,
+            augments_syntax_tokens=True,
+        ),
         document_symbol=types.DocumentSymbolClientCapabilities(
             hierarchical_document_symbol_support=True,
             symbol_kind=types.ClientSymbolKindOptions(list(types.SymbolKind)),
