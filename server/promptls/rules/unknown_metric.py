@@ -93,10 +93,7 @@ def _objection(folder: Path, name: str) -> _Objection | None:
         if name in READY_METRICS:
             return None
         if name.endswith(".py"):
-            names = [f"{name}:{function.name}" for function in functions_in(str(folder / name)) or ()]
-            return _Objection(
-                f"`{name}` names no function: a metric of one's own is `file.py:function`", names
-            )
+            return _Objection(f"`{name}` names no function: a metric of one's own is `file.py:function`")
         return _Objection(f"there is no metric `{name}`", READY_METRICS)
     path = folder / file
     if not path.is_file():
