@@ -65,7 +65,9 @@ def _removal(chunk: Chunk, part: Part) -> Iterator[Fix]:
 
 def _is_nothing(entry: Entry) -> bool:
     value = entry.value
-    return isinstance(value, Scalar) and not value.dynamic and not value.text.strip()
+    if not isinstance(value, Scalar) or value.dynamic:
+        return False
+    return value.tag == "null" or not value.text.strip()
 
 
 def _has_no_items(entry: Entry) -> bool:

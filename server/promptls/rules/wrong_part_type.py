@@ -3,8 +3,8 @@
 ## What it does
 
 Reports a written-out `truncation_priority` that is no number, `sections` that are no list,
-`expected_template_data_keys` that are no list, and `content` that YAML reads as a number, a
-date or a truth value.
+`expected_template_data_keys` that are no list, and `content`, also that of a section, that YAML reads
+as a number, a date or a truth value.
 
 ## Why is this bad?
 
@@ -35,6 +35,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from promptls.meaning.contents import chunk_contents
 from promptls.meaning.parts import chunk_items
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
@@ -65,12 +66,14 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
                         "`expected_template_data_keys` is a list; of text, every letter is taken for a name"
                     )
                     yield Finding(value.span, message, (fix,))
-                case "content" if isinstance(value, Scalar) and value.tag in _WORDS:
-                    quoted = Fix("Quote it", (_quoted(chunk, value.span),), preferred=True)
-                    message = f"YAML reads this content as {_WORDS[value.tag]}; quote it to send it as text"
-                    yield Finding(value.span, message, (quoted,))
                 case _:
                     pass
+    for content in chunk_contents(chunk):
+        value = content.value
+        if value.tag in _WORDS and not value.dynamic and not value.span.is_empty():
+            quoted = Fix("Quote it", (_quoted(chunk, value.span),), preferred=True)
+            message = f"YAML reads this content as {_WORDS[value.tag]}; quote it to send it as text"
+            yield Finding(value.span, message, (quoted,))
 
 
 def _unquoted(value: Node) -> Iterator[Fix]:
