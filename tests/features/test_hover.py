@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from promptls.experiments.history import MetricSummary, RunSummary
 from promptls.features.experiment_runs import ExperimentRuns
 from promptls.features.hover import hover
 from support.fixture import MAIN, opened
@@ -144,7 +145,119 @@ def test_functions_of_prompt_poet_and_jinja_are_documented() -> None:
     check_hover(
         "- name: a\n  content: '{{ esc<CURSOR>ape_special_characters(x) }}'\n", "line breaks written as"
     )
-    check_hover("- name: a\n  content: '{{ ra<CURSOR>nge(3) }}'\n", "`range(start, stop, step)`")
+    check_hover(
+        "- name: a\n  content: '{{ ra<CURSOR>nge(3) }}'\n",
+        "range(start, stop, step=1)",
+        "up to, but not including",
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{{ x | trun<CURSOR>cate(9) }}", ["truncate(length=255", "truncated copy", "```jinja"]),
+        ("{% filter ind<CURSOR>ent(4) %}x{% endfilter %}", ["indent(width=4"]),
+        ("{{ x is divis<CURSOR>ibleby 3 }}", ["divisibleby(num)", "divisible by a number"]),
+        ("{{ x is not def<CURSOR>ined }}", ["defined"]),
+        ("{% f<CURSOR>or t in x %}{% endfor %}", ["once for each element"]),
+        ("{% for t in x %}{% end<CURSOR>for %}", ["Closes the `for` block"]),
+        ("{% for t in x %}{{ loop.ind<CURSOR>ex }}{% endfor %}", ["from 1"]),
+        (
+            "{# Says it. #}{% macro say(what, to='you') %}{% endmacro %}{{ s<CURSOR>ay(1) }}",
+            ["say(what, to='you')", "Says it.", "macro in line"],
+        ),
+        ("{# Says it. #}{% macro sa<CURSOR>y(what) %}{% endmacro %}", ["say(what)", "Says it."]),
+        ('{% from "macros.yml.j2" import gre<CURSOR>et %}', ["greet(name, mark='!')", "Greets somebody."]),
+        (
+            '{% from "macros.yml.j2" import greet as hi %}{{ h<CURSOR>i(1) }}',
+            ["greet(name, mark='!')", "Greets somebody."],
+        ),
+        (
+            '{% import "macros.yml.j2" as m %}{{ m.gr<CURSOR>eet(1) }}',
+            ["greet(name, mark='!')", "macros.yml.j2"],
+        ),
+        (
+            "{% for line in order.lines %}{{ line.sk<CURSOR>u }}{% endfor %}",
+            ["part of the input `order`", '`"a1"`'],
+        ),
+    ],
+)
+def test_words_of_jinja_and_names_that_tags_make_are_documented(content: str, words: list[str]) -> None:
+    fixture = (
+        "-- main.yml.j2 --\n{#---\nexamples:\n  - order: {lines: [{sku: a1}]}\n---#}\n"
+        f"- name: a\n  content: |\n    {content}\n"
+        "-- macros.yml.j2 --\n{# Greets somebody. #}\n"
+        "{% macro greet(name, mark='!') %}Hi {{ name }}{{ mark }}{% endmacro %}\n"
+    )
+
+    check_hover(fixture, *words, render="order" in content)
+
+
+def test_an_example_tells_its_tokens_and_those_of_the_prompt_with_it() -> None:
+    header = "{#---\ninput_keys: [text]\nexamples:\n  - text: on<CURSOR>e two\n---#}\n"
+
+    said = check_hover(header + "- name: a\n  content: Say {{ text }}.\n", "example 1", "written out: ")
+
+    assert "the prompt with it: 4 tokens" in said
+
+
+def test_an_example_tells_what_the_last_run_made_of_its_row(tmp_path: Path) -> None:
+    results = tmp_path / "run.csv"
+    results.write_text("id,text,response,right,error,model\n1,two,no,fail,,echo\n2,one,yes,pass,,echo\n")
+    text = "{#---\ninput_keys: [text]\nexamples:\n  - text: one\n---#}\n- name: a\n  content: x\n"
+    snapshot, _ = opened(text)
+    metric = MetricSummary("right", "discrete", 0.5, "50 %", 2, 0, {}, ["pass", "fail"])
+    run = RunSummary(
+        "r1", "e", tmp_path, results, tmp_path, "", 1.0, ("echo",), 2, 0, 1, 1, None, (metric,), stale=True
+    )
+
+    found = hover(snapshot, str(ROOT / MAIN), text.index("one"), None, lambda: (ExperimentRuns("e", run),))
+
+    assert found is not None
+    assert "answer: `yes`" in found.markdown
+    assert "right `pass`" in found.markdown
+    assert "stale" in found.markdown
+    assert "`no`" not in found.markdown
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("infer_cfg:\n  retri<CURSOR>ever: {type: ZeroRetriever}\n", "Which rows become in-context examples"),
+        ("infer_cfg:\n  retriever: {type: Fix<CURSOR>KRetriever}\n", "The rows of `fix_id_list`"),
+        ("infer_cfg:\n  ice_template: {ice_t<CURSOR>oken: </E>}\n", "replaced by the in-context examples"),
+        (
+            "infer_cfg:\n  prompt_template:\n    template:\n      round:\n        - {ro<CURSOR>le: HUMAN}\n",
+            "Who speaks",
+        ),
+        ("infer_cfg: {}\nreader_cfg:\n  output_c<CURSOR>olumn: a\n", "The column with the answer"),
+        (
+            "instruction: Do.\ninput_keys: [a]\noutput_key: b\noutput_type: js<CURSOR>on\n",
+            "The output is JSON",
+        ),
+    ],
+)
+def test_keys_and_values_of_evaluation_prompts_and_prompt_objects_are_documented(
+    text: str, words: str
+) -> None:
+    check_hover(text, words, render=False)
+
+
+def test_an_include_tells_its_tokens() -> None:
+    check_hover(
+        """\
+-- main.yml.j2 --
+- name: a
+  content: x
+{% include "ta<CURSOR>il.yml.j2" %}
+-- tail.yml.j2 --
+- name: tail
+  content: one two three
+""",
+        "1 part: `tail`",
+        "template text: 12 tokens",
+        "rendered: 3 tokens",
+    )
 
 
 def test_a_function_of_the_functions_file_shows_its_signature(tmp_path: Path) -> None:

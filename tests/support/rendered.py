@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from promptls.rendering.execute import execute
-from promptls.rendering.file_rendering import FileRendering, template_texts
+from promptls.rendering.file_rendering import FileRendering, included_texts, template_texts
 from promptls.rendering.request import job_for
 from promptls.rendering.samples import samples_of
 from promptls.tokens.counting import count
@@ -16,5 +16,6 @@ def rendered(snapshot: Snapshot, path: str) -> FileRendering:
     job = job_for(snapshot, path, sample.data, with_stand_ins=True)
     template = snapshot.template(path)
     assert template is not None
-    counted = {text: count(text, job.encoding) for text in template_texts(template)}
+    texts = [*template_texts(template), *included_texts(snapshot, path)]
+    counted = {text: count(text, job.encoding) for text in texts}
     return FileRendering(job, sample, execute(job), counted)

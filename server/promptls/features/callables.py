@@ -116,7 +116,7 @@ def macro_of(template: Template, binding: Binding, file: str) -> Described | Non
         )
         for each in statement.parameters
     )
-    return Described(Signature(statement.name, parameters), documentation, f"macro of {file}")
+    return Described(Signature(statement.name, parameters), documentation, f"macro of `{file}`")
 
 
 def _text(tag: Tag, node: Expression) -> str:

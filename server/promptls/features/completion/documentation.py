@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from promptls.features.callables import Described, exported_macro, module_at, named_at
+from promptls.features.callables import exported_macro, module_at, named_at
 from promptls.features.completion.keys import key_documentation
 from promptls.features.completion.request import Request
 from promptls.features.completion.values import value_documentation
 from promptls.features.completion.variables import declared_inputs
+from promptls.features.hover.jinja_word import described_text
 from promptls.meaning.kind import Kind
 from promptls.meaning.references import TemplateReference
 from promptls.meaning.shapes import input_shapes
@@ -74,14 +75,6 @@ def documentation(
         return by_label(label)
     in_request = _IN_REQUEST.get(source)
     return in_request(request, label, where) if in_request is not None else ""
-
-
-def described_text(described: Described) -> str:
-    """A signature with what it does and where it comes from, in Markdown."""
-    fence = "python" if described.code else "jinja"
-    code = described.code or described.signature.text
-    texts = [f"```{fence}\n{code}\n```", described.documentation, described.origin]
-    return "\n\n".join(text for text in texts if text)
 
 
 def _signed(signature: Signature, text: str) -> str:

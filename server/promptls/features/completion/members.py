@@ -10,16 +10,18 @@ from promptls.features.callables import exported_macro, exports_of, module_at, t
 from promptls.features.completion.columns import first_rows
 from promptls.features.completion.item import Item, ItemKind
 from promptls.features.completion.request import Request
-from promptls.meaning.paths import Each, Path, path_of
+from promptls.features.sample_values import value_at
+from promptls.meaning.paths import Path, path_of
 from promptls.meaning.scopes import Binding
 from promptls.meaning.shape import Shape, merged, shape_of_schema, shape_of_value
-from promptls.meaning.shapes import input_shapes, resolved_at
+from promptls.meaning.shapes import resolved_at, shape_under
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import chunks_where, union, united
 from promptls.syntax.jinja.builtins import LOOP
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Keyword, Name
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.systems.prompt_poet.vocabulary import DICT_METHODS
+from promptls.workspace.needs import needed_shapes
 
 _MAPPING_METHODS: Final = ("items", "keys", "values", "get")
 _TEXT_METHODS: Final = ("lower", "upper", "strip", "split", "startswith", "endswith", "replace", "splitlines")
@@ -196,7 +198,6 @@ _attribute_names: Final = united(_chunk_attribute_names, union)
 
 def _shapes(request: Request, path: Path) -> Iterator[tuple[str, Shape]]:
     """What each source says of the value at the end of the path, the surest first."""
-    root = str(path[0].key)
     schema = _schema_at(request, path)
     if schema:
         yield "schema", shape_of_schema(schema)
@@ -205,38 +206,13 @@ def _shapes(request: Request, path: Path) -> Iterator[tuple[str, Shape]]:
         ("data set", first_rows(request.snapshot, request.path)),
     ):
         for row in rows:
-            value = _value_at(row, path)
+            value = value_at(row, path)
             if value is not None:
                 yield origin, shape_of_value(value)
-    for template in request.entry_templates:
-        shape = _shape_at(input_shapes(template).get(root), path)
+    for entry in dict.fromkeys([request.path, *request.snapshot.entries(request.path)]):
+        shape = shape_under(needed_shapes(request.snapshot, entry), path)
         if shape is not None:
             yield "used", shape
-
-
-def _shape_at(shape: Shape | None, path: Path) -> Shape | None:
-    for step in path[1:]:
-        if shape is None:
-            return None
-        shape = shape.key(step.key) if isinstance(step.key, str) else shape.element
-    return shape
-
-
-def _value_at(data: Any, path: Path) -> Any:
-    """The value at a path in some data, of the first element where there are many."""
-    value = data
-    for step in path:
-        if isinstance(step.key, str):
-            value = value.get(step.key) if isinstance(value, dict) else None
-        elif isinstance(value, dict) and step.key is Each.VALUE:
-            value = next(iter(value.values()), None)
-        elif isinstance(value, list) and all(isinstance(each, dict) for each in value) and value:
-            value = {key: each[key] for each in reversed(value) for key in each}
-        else:
-            value = value[0] if isinstance(value, list) and value else None
-        if value is None:
-            return None
-    return value
 
 
 def _schema_at(request: Request, path: Path) -> dict[str, Any]:

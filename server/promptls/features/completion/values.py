@@ -196,6 +196,13 @@ def _input_columns(request: Request) -> Iterator[Item]:
     yield from _names(dict.fromkeys(column_names(request.snapshot, request.path)), "column")
 
 
+_KNOWN_VALUES: Final[dict[str, tuple[Mapping[str, str], ...]]] = {
+    "role": (ROLES, DIALOGUE_ROLES),
+    "fallback_role": (DIALOGUE_ROLES,),
+    "output_type": (OUTPUT_TYPES,),
+    "type": (RETRIEVERS, INFERENCERS, TEMPLATE_TYPES, JSON_TYPES),
+}
+
 _Source = Callable[[Request], Iterator[Item]]
 _DECLARED: Final[dict[Path_, _Source]] = {
     ("input_keys", ITEM): _undeclared,
@@ -233,17 +240,15 @@ def _evaluation(request: Request, path: Path_) -> Iterator[Item]:
 
 def value_documentation(request: Request, path: Path_, name: str) -> str:
     """What a value means, in Markdown; empty where nothing more is known than its name."""
-    tables: tuple[Mapping[str, str], ...] = (JSON_TYPES,) if path[-1:] in {("type",), (ITEM,)} else ()
-    if path[-1:] == ("role",) or path[-1:] == ("fallback_role",):
-        tables = (ROLES, DIALOGUE_ROLES)
-    elif path[-1:] == ("output_type",):
-        tables = (OUTPUT_TYPES,)
-    elif path[-1:] == ("type",):
-        tables = (RETRIEVERS, INFERENCERS, TEMPLATE_TYPES, JSON_TYPES)
-    for each in tables:
-        if name in each:
-            return each[name]
-    return _metric_documentation(request, name) if path[-2:] == ("metrics", ITEM) else ""
+    if path[-2:] == ("metrics", ITEM):
+        return _metric_documentation(request, name)
+    return known_value(path, name)
+
+
+def known_value(path: Path_, name: str) -> str:
+    """What the value `name` at `path` means, where it is one of those that a system knows; else empty."""
+    last = next((key for key in reversed(path) if key != ITEM), "")
+    return next((values[name] for values in _KNOWN_VALUES.get(last, ()) if name in values), "")
 
 
 def _metric_documentation(request: Request, name: str) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from promptls.features.experiment_runs import ExperimentRuns
+from promptls.features.hover.example import hover_example
 from promptls.features.hover.header_key import hover_header
 from promptls.features.hover.hover import Hover
 from promptls.features.hover.include import hover_include
+from promptls.features.hover.jinja_word import hover_word
 from promptls.features.hover.part import hover_part
 from promptls.features.hover.variable import hover_variable
 from promptls.meaning.kind import Kind
@@ -29,8 +31,10 @@ def hover(
     if template is None or snapshot.kind(path) is Kind.OTHER:
         return None
     return (
-        hover_include(snapshot, path, template, offset)
+        hover_include(snapshot, path, template, offset, newest)
+        or hover_word(snapshot, path, template, offset, newest)
         or hover_variable(snapshot, path, template, offset, newest)
-        or hover_header(template, offset, newest, runs)
+        or hover_header(snapshot.kind(path), template, offset, newest, runs)
+        or hover_example(template, offset, newest, runs)
         or hover_part(snapshot, path, template, offset, newest)
     )

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from promptls.features.code_lenses import scores_text
+from promptls.features.completion.values import known_value
 from promptls.features.experiment_runs import ExperimentRuns, change_text
 from promptls.features.hover.hover import Hover, code, fact_text
+from promptls.features.key_facts import fact_at
+from promptls.meaning.kind import Kind
 from promptls.meaning.template import Template
 from promptls.rendering.file_rendering import FileRendering, counted
-from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Sequence, key_text
-from promptls.systems.ragas.vocabulary import PROMPT_KEYS
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from promptls.syntax.yaml.expected import ITEM
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
 
 
 def hover_header(
+    kind: Kind,
     template: Template,
     offset: int,
     newest: FileRendering | None,
@@ -27,9 +27,11 @@ def hover_header(
     tree = template.declarations.tree
     found = _key_at(tree, offset, ()) if tree else None
     if found is None:
-        return None
+        return _hover_value(tree, offset) if tree else None
     keys, entry = found
-    texts = [_documentation(keys, is_object=template.header is None)]
+    in_header = template.header is not None
+    fact = fact_at(kind, keys, in_header=in_header)
+    texts = [fact_text(fact) if fact else ""]
     if keys == ("instruction",) and newest is not None and newest.rendering is not None:
         rendered = counted(newest.rendering.tokens)
         texts.append(
@@ -44,7 +46,8 @@ def hover_header(
 def _key_at(node: Node, offset: int, above: tuple[str, ...]) -> tuple[tuple[str, ...], Entry] | None:
     """The innermost key at `offset`, with the keys that lead to it."""
     if isinstance(node, Sequence):
-        inside = (_key_at(item, offset, above) for item in node.items if item.span.contains(offset))
+        below = (*above, ITEM)
+        inside = (_key_at(item, offset, below) for item in node.items if item.span.contains(offset))
         return next((found for found in inside if found), None)
     for entry in node.entries if isinstance(node, Mapping) else ():
         keys = (*above, key_text(entry) or "")
@@ -55,18 +58,24 @@ def _key_at(node: Node, offset: int, above: tuple[str, ...]) -> tuple[tuple[str,
     return None
 
 
-def _documentation(keys: tuple[str, ...], *, is_object: bool) -> str:
-    """What a key means, from where it is declared; empty for a key of the user's own."""
-    if is_object and len(keys) == 1 and keys[0] in PROMPT_KEYS:
-        return fact_text(PROMPT_KEYS[keys[0]])
-    from promptls.settings.header import ExperimentKey, Header, InputKey
-
-    of_nested: dict[str, type[BaseModel]] = {"input_keys": InputKey, "experiments": ExperimentKey}
-    model: type[BaseModel] | None = Header if len(keys) == 1 else None
-    if len(keys) == 3:  # noqa: PLR2004  (header key, the user's name, its key)
-        model = of_nested.get(keys[0])
-    known = model.model_fields.get(keys[-1]) if model else None
-    return f"**{keys[-1]}**: {known.description}" if known and known.description else ""
+def _hover_value(tree: Mapping, offset: int) -> Hover | None:
+    """What the value at `offset` means, where it is one of those that a system knows."""
+    node: Node = tree
+    keys: tuple[str, ...] = ()
+    while not isinstance(node, Scalar):
+        below: Node | None = None
+        if isinstance(node, Sequence):
+            below = next((item for item in node.items if item.span.contains(offset)), None)
+            keys = (*keys, ITEM)
+        else:
+            entry = next((entry for entry in node.entries if entry.value.span.contains(offset)), None)
+            if entry is not None:
+                below, keys = entry.value, (*keys, key_text(entry) or "")
+        if below is None:
+            return None
+        node = below
+    text = known_value(keys, node.text)
+    return Hover(node.span, text) if text else None
 
 
 def _table(runs: ExperimentRuns) -> str:

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from promptls.features.callables import function_named, macro_of, named_at
 from promptls.features.hover.hover import Hover, code
+from promptls.features.hover.jinja_word import described_text
 from promptls.meaning.header import InputKey
 from promptls.meaning.names import chunk_bindings
 from promptls.meaning.paths import Step
-from promptls.meaning.scopes import GLOBALS, Binding
+from promptls.meaning.scopes import Binding
 from promptls.meaning.shape import Shape
 from promptls.meaning.shapes import resolved_at, shape_under
 from promptls.meaning.template import Template
@@ -19,9 +21,7 @@ from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.values import plain
 from promptls.systems.prompt_poet.vocabulary import RESERVED_INPUTS
 from promptls.text.span import Span
-from promptls.workspace.contract import functions_path
 from promptls.workspace.needs import needed_shapes
-from promptls.workspace.python_names import functions_in
 from promptls.workspace.snapshot import Snapshot
 
 _BINDING_WORDS: Final = {
@@ -33,14 +33,6 @@ _BINDING_WORDS: Final = {
     "from": "import",
     "parameter": "parameter",
     "implied": "variable that Jinja sets in this block",
-}
-_GLOBAL_WORDS: Final = {
-    "range": "`range(start, stop, step)`: the numbers from `start` up to, but not including, `stop`.",
-    "dict": "`dict(key=value, …)`: a mapping of its arguments.",
-    "lipsum": "`lipsum(n)`: n paragraphs of meaningless text.",
-    "cycler": "`cycler(a, b, …)`: gives its arguments in turn, one at each `.next()`.",
-    "joiner": "`joiner(sep)`: empty at its first call, the separator at every further one.",
-    "namespace": "`namespace(name=value, …)`: holds variables that a loop's body can change for good.",
 }
 _STANDS_FOR: Final = frozenset({"set", "for", "with"})
 """How names are bound that may stand for an input or a part of one."""
@@ -92,6 +84,7 @@ def _hover(
         sometimes = "" if certain else ", on some ways to this place; else an input"
         used = _used_as(_local_shape(snapshot, path, template, name, span, binding))
         texts.append(f"{code(name)}: {_BINDING_WORDS.get(binding.kind, 'variable')}{line}{sometimes}{used}")
+        texts += _called_texts(snapshot, path, template, name, span, binding)
     if binding is None or not certain:
         texts += _input_texts(snapshot, path, name, newest)
     texts += _elsewhere(snapshot, path, name, span, binding)
@@ -102,16 +95,10 @@ def _input_texts(snapshot: Snapshot, path: str, name: str, newest: FileRendering
     if name in RESERVED_INPUTS:
         yield RESERVED_INPUTS[name]
         return
-    if name in _GLOBAL_WORDS and name in GLOBALS:
-        yield _GLOBAL_WORDS[name]
+    described = function_named(snapshot, path, name)
+    if described is not None:
+        yield described_text(described)
         return
-    file = functions_path(snapshot, path)
-    for function in functions_in(file) or () if file else ():
-        if function.name == name:
-            yield f"```python\n{function.signature or name}\n```\nfunction of {code(Path(file or '').name)}"
-            if function.documentation:
-                yield function.documentation
-            return
     declared = _declared(snapshot, path, name)
     if declared is None:
         yield f"{code(name)}: input{_used_as(_input_shape(snapshot, path, name))}"
@@ -129,6 +116,20 @@ def _input_texts(snapshot: Snapshot, path: str, name: str, newest: FileRendering
     if newest is not None and name in newest.sample.data:
         value = _shown(newest.sample.data[name])
         yield f"in {code(newest.sample.name)} ({newest.sample.source}): {code(value)}"
+
+
+def _called_texts(
+    snapshot: Snapshot, path: str, template: Template, name: str, span: Span, binding: Binding
+) -> Iterator[str]:
+    """The signature and documentation of a macro, the file's own or an imported one."""
+    if binding.kind == "macro":
+        described = macro_of(template, binding, Path(path).name)
+    elif binding.kind == "import":
+        described = named_at(snapshot, path, max(span.start, binding.span.end), name)
+    else:
+        return
+    if described is not None:
+        yield described_text(described)
 
 
 def _input_shape(snapshot: Snapshot, path: str, name: str) -> Shape | None:
