@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate, pairwise
+from operator import attrgetter
 from typing import Final, NamedTuple, TypeVar
 
 from promptls.syntax.chunk import Chunk
@@ -67,24 +68,30 @@ class Located(NamedTuple):
 
 def chunk_of_offset(group: Group, offset: int) -> Located:
     """The chunk that holds `offset`, clamped to the text; of two that meet there, the second."""
-    return _descend(group, lambda each: each.starts, offset)
+    return _descend(group, _STARTS, offset)
 
 
 def chunk_of_line(group: Group, line: int) -> Located:
     """The chunk in which a line begins, clamped to the text."""
-    return _descend(group, lambda each: each.first_lines, line)
+    return _descend(group, _FIRST_LINES, line)
 
 
 def chunk_of_index(group: Group, index: int) -> Located:
     """The chunk of this number, clamped to those that there are."""
-    return _descend(group, lambda each: each.first_chunks, index)
+    return _descend(group, _FIRST_CHUNKS, index)
+
+
+_STARTS: Final = attrgetter("starts")
+_FIRST_LINES: Final = attrgetter("first_lines")
+_FIRST_CHUNKS: Final = attrgetter("first_chunks")
 
 
 def _descend(group: Group, firsts: Callable[[Group], list[int]], wanted: int) -> Located:
     index = start = first_line = 0
     while True:
-        child = min(max(bisect_right(firsts(group), wanted) - 1, 0), len(group.children) - 1)
-        wanted -= firsts(group)[child]
+        bounds = firsts(group)
+        child = min(max(bisect_right(bounds, wanted) - 1, 0), len(group.children) - 1)
+        wanted -= bounds[child]
         index += group.first_chunks[child]
         start += group.starts[child]
         first_line += group.first_lines[child]

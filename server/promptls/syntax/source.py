@@ -122,8 +122,12 @@ class Source:
 
     def units(self, offset: int, unit: Unit) -> tuple[int, int]:
         """The protocol position of an offset: its line, and its column in `unit`."""
-        place = self.place(offset)
-        return place.line, units_from_column(self.line(place.line), place.column, unit)
+        offset = min(max(offset, 0), len(self))
+        located = self.located(offset)
+        inside = offset - located.start
+        line, column = place_of(located.chunk.line_starts, inside)
+        before = located.chunk.text[inside - column : inside]
+        return located.first_line + line, units_from_column(before, column, unit)
 
     # -- edits ----------------------------------------------------------------
 
