@@ -45,6 +45,8 @@ FOUND = {
     "an unknown key that a tag prints": example("colour")
     + "- name: a\n  ^^^^ rendered-yaml\n  content: b\n  {{ x }}: red\n",
     "a document that is no list": example("0") + "{% if x %}\n- name: a\n  ^^^^ rendered-yaml\n  content: b\n{% endif %}\n",
+    "a value without the shape that is expected": example("0")
+    + "- name: a\n  content: {{ x.y.z }}\n  ^^^^^^^^^^^^^^^^^^^^ failing-rendering\n",
     "a limit of the settings' own": "{#---\ntoken_limit: 3\n             ^ over-token-limit\n---#}\n- name: a\n  content: one two three four five\n",
     "a question below a number of its own": "- name: history\n  truncation_priority: 1\n  content: b\n"
     "- name: question\n  truncation_priority: 2\n                       ^ question-truncated-first: the question is cut before `history`: the highest `truncation_priority` goes first\n  content: c\n",
@@ -61,6 +63,8 @@ SILENT = {
     "a made-up value that may bring its own indentation": "- name: a\n  content: |\n{{ x }}\n    c\n",
     "an error that YAML has without rendering": example("b") + "- name: {{ x }}\n  content: 'b\n             ^^ yaml-syntax\n",
     "an unknown key that stands there": example("b") + "- name: {{ x }}\n  content: b\n  colour: red\n  ^^^^^^ unknown-part-key\n",
+    "made-up data without the shape that is expected": "- name: a\n  content: '{{ x.y | sum }}'\n",
+    "a filter that there is not": example("0") + "- name: a\n  content: '{% if x == 0 %}{{ x | nope }}{% endif %}'\n",
     "a limit that is kept": "{#---\ntoken_limit: 300\n---#}\n- name: a\n  truncation_priority: 1\n  role: system\n  content: one two\n",
     "a question in one run with the history": "- name: a\n  truncation_priority: 1\n  content: b\n- name: question\n  truncation_priority: 1\n  content: c\n",
     "documents behind the question": "- name: question\n  content: b\n{% for each in documents %}\n- name: document\n  truncation_priority: 2\n  content: c\n{% endfor %}\n"

@@ -1,0 +1,120 @@
+"""A prompt that does not render with its sample.
+
+## What it does
+
+Renders the prompt with its sample, as Prompt Poet does, and reports where Jinja stops: at a
+value that has not the shape that the template expects, at what its sandbox forbids, or at a
+loop that takes longer, or more memory, than the settings allow (`rendering.timeout`,
+`rendering.memory`). Samples and functions that cannot be read are reported in the header.
+
+Where the values are made up, because nobody has given data, only time and memory are reported.
+What another rule finds on the line without rendering is left to that rule.
+
+## Why is this bad?
+
+The program that loads the prompt gets an exception instead of a prompt.
+
+## Example
+
+```yaml
+{#---
+input_keys: [user]
+output_key: answer
+examples: [{user: {name: Ada}, answer: '"hello"'}]
+---#}
+- name: greeting
+  content: |
+    Hello {{ user.address.city | trim }}!
+    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ failing-rendering
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys: [user]
+output_key: answer
+examples: [{user: {name: Ada}, answer: '"hello"'}]
+---#}
+- name: greeting
+  content: |
+    Hello {{ user.name | trim }}!
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.meaning.kind import Kind
+from promptls.meaning.template import Template
+from promptls.rendering.file_rendering import FileRendering, sample_words
+from promptls.rendering.outcome import RenderFailure
+from promptls.rules.rule import FileContext, Finding, RelatedPlace, Rule
+from promptls.text.span import Span
+
+_WHATEVER_THE_DATA: Final = frozenset({"timeout", "memory"})
+_BY_DATA: Final = frozenset({"render", "sandbox"})
+_IN_HEADER: Final = {"data": "samples", "functions": "functions"}
+
+
+def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[Finding]:
+    """The failure of a rendering that did not come as far as YAML."""
+    failure = rendering.failure
+    if failure is None:
+        return
+    if failure.kind in _IN_HEADER:
+        span = context.template.declarations.value_span(_IN_HEADER[failure.kind])
+        if span is not None:
+            yield Finding(span, failure.message)
+    elif failure.kind in _WHATEVER_THE_DATA or (failure.kind in _BY_DATA and rendering.is_exact):
+        span, related = _places(context, failure)
+        if not _is_known(context, span):
+            yield Finding(span, f"with {sample_words(rendering.sample)}: {failure.message}", related=related)
+
+
+def _places(context: FileContext, failure: RenderFailure) -> tuple[Span, tuple[RelatedPlace, ...]]:
+    """The line that failed; where it is an included file's, the first line here, and the line there."""
+    if failure.path == context.path and failure.line is not None:
+        return _visible(context.template, failure.line), ()
+    other = context.snapshot.template(failure.path or "")
+    if other is None or failure.line is None or failure.path is None:
+        return _visible(context.template, 0), ()
+    place = RelatedPlace(failure.path, _visible(other, failure.line), "this is the line that fails")
+    for reference in context.template.references:
+        if context.snapshot.resolve(context.path, reference) == failure.path:
+            return reference.span, (place,)
+    return _visible(context.template, 0), (place,)
+
+
+def _visible(template: Template, line: int) -> Span:
+    """A line without the white space around it."""
+    span = template.source.line_span(line)
+    text = template.source.slice(span)
+    start = span.start + len(text) - len(text.lstrip())
+    return Span(start, start + len(text.strip())) if text.strip() else span
+
+
+def _is_known(context: FileContext, span: Span) -> bool:
+    """Whether a rule that needs no rendering finds an error or a warning on the line."""
+    # The list of all rules names this one too: it can only be asked for at run time.
+    from promptls.rules.check import check
+
+    place = context.template.source.place
+    line = place(span.start).line
+    return any(
+        place(finding.span.start).line <= line <= place(finding.span.end).line
+        for finding in check(context.snapshot, context.path)
+        if finding.severity in {"error", "warning"}
+    )
+
+
+RULE = Rule(
+    name="failing-rendering",
+    summary="a prompt that does not render with its sample",
+    severity="error",
+    module=__name__,
+    kinds=frozenset({Kind.PARTS}),
+    check_rendering=check_rendering,
+)
