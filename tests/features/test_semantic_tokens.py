@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
 import pytest
 
-from promptls.features.semantic_tokens.legend import MODIFIERS, TYPES
+from promptls.features.semantic_tokens.legend import MODIFIERS, OWN_TYPES, TYPES
 from promptls.features.semantic_tokens.numbers import change
 from promptls.features.semantic_tokens.runs import file_run, run_of_lines
 from promptls.syntax.source import Source
@@ -60,21 +61,22 @@ def test_words_are_told_by_what_they_mean() -> None:
 {# a note #}
 """
     assert shown(text) == [
-        "{% delimiter", "from keyword", "'m.j2' string", "import keyword", "greet function", "as keyword",
-        "hello function declaration", "%} delimiter",
-        "{% delimiter", "set keyword", "tone variable modification", "= operator", "user input",
-        "name property", "| operator", "trim filter", "%} delimiter",
-        "{% delimiter", "for keyword", "turn variable modification", "in operator", "turns input",
-        "if keyword", "turn variable", "is operator", "mapping test", "%} delimiter",
-        "name property", "a partName declaration", "{{ delimiter", "loop variable defaultLibrary",
-        "index property", "}} delimiter",
-        "role property", "user role", "truncation_priority property", "3 number",
-        "content property",
-        "Be promptText", "{{ delimiter", "tone variable", "}} delimiter", ", promptText",
-        "{{ delimiter", "turn variable", "'said' string", "strip method", "}} delimiter", ". promptText",
-        "{{ delimiter", "hello function", "mark parameter", "= operator", "none constant", "~ operator",
-        "range function defaultLibrary", "2 number", "}} delimiter", "# text promptText",
-        "{% delimiter", "endfor keyword", "%} delimiter",
+        "{% tagDelimiter", "from keyword", "'m.j2' string", "import keyword", "greet function", "as keyword",
+        "hello function declaration", "%} tagDelimiter",
+        "{% tagDelimiter", "set keyword", "tone variable modification", "= operator", "user input",
+        "name property", "| operator", "trim filter", "%} tagDelimiter",
+        "{% tagDelimiter", "for keyword", "turn variable modification", "in operator", "turns input",
+        "if keyword", "turn variable", "is operator", "mapping test", "%} tagDelimiter",
+        "name key", "a partName declaration", "{{ outputDelimiter", "loop variable defaultLibrary",
+        "index property", "}} outputDelimiter",
+        "role key", "user role", "truncation_priority key", "3 number",
+        "content key",
+        "Be promptText", "{{ outputDelimiter", "tone variable", "}} outputDelimiter", ", promptText",
+        "{{ outputDelimiter", "turn variable", "'said' string", "strip method", "}} outputDelimiter",
+        ". promptText",
+        "{{ outputDelimiter", "hello function", "mark parameter", "= operator", "none constant", "~ operator",
+        "range function defaultLibrary", "2 number", "}} outputDelimiter", "# text promptText",
+        "{% tagDelimiter", "endfor keyword", "%} tagDelimiter",
         "{# a note #} comment",
     ]  # fmt: skip
 
@@ -83,9 +85,9 @@ def test_the_header_is_yaml_and_not_a_comment() -> None:
     text = "{#---\nname: x\ninput_keys: {text: {type: string}}\n---#}\n- name: a  # why\n  content: x\n"
 
     assert shown(text) == [
-        "{#--- comment", "name property", "x string", "input_keys property", "text property", "type property",
-        "string string", "---#} comment", "name property", "a partName declaration", "# why comment",
-        "content property", "x promptText",
+        "{#--- comment", "name key", "x string", "input_keys key", "text key", "type key",
+        "string string", "---#} comment", "name key", "a partName declaration", "# why comment",
+        "content key", "x promptText",
     ]  # fmt: skip
 
 
@@ -104,8 +106,8 @@ def test_a_broken_part_keeps_the_colours_of_its_keys_and_tags() -> None:
     text = "- name: 'a\n  content: {{ text | }\n- name: b\n  content: {% if x %}{{ y }}\n"
 
     assert [word for word in shown(text) if word.startswith(("name", "content", "text", "y", "b"))] == [
-        "name property", "content property", "text input", "name property", "b partName declaration",
-        "content property", "y input",
+        "name key", "content key", "text input", "name key", "b partName declaration",
+        "content key", "y input",
     ]  # fmt: skip
 
 
@@ -195,3 +197,24 @@ def test_the_tokens_of_a_range_are_those_of_its_lines() -> None:
         assert [token for token in found if first <= token[0] <= last] == [
             token for token in whole if first <= token[0] <= last
         ]
+
+
+def test_the_extension_declares_the_types_that_only_prompts_have() -> None:
+    package = json.loads((Path(__file__).parents[2] / "vscode-client/package.json").read_text("utf-8"))
+    declared = package["contributes"]["semanticTokenTypes"]
+    (scopes,) = package["contributes"]["semanticTokenScopes"]
+
+    assert {each["id"]: each["description"] for each in declared} == OWN_TYPES
+    assert set(OWN_TYPES) <= set(scopes["scopes"])
+
+
+def test_colours_are_those_of_the_grammar_where_it_can_know_them() -> None:
+    root = Path(__file__).parents[2]
+    package = json.loads((root / "vscode-client/package.json").read_text("utf-8"))
+    grammar = (root / "grammars/yaml-jinja-prompt.tmLanguage.json").read_text("utf-8")
+    (scopes,) = package["contributes"]["semanticTokenScopes"]
+
+    # An input and a part's name are what the grammar cannot tell from other words.
+    for name, listed in scopes["scopes"].items():
+        if name not in {"input", "partName"}:
+            assert any(scope in grammar for scope in listed), name

@@ -67,25 +67,26 @@ def reading_type(reading: Reading) -> tuple[str, int]:
 
 def _raw(tag: Tag) -> Iterator[SemanticToken]:
     start = tag.span.start
-    yield SemanticToken(start, start + 2, "delimiter")
+    yield SemanticToken(start, start + 2, "tagDelimiter")
     begin = tag.text.index("raw")
     yield SemanticToken(start + begin, start + begin + len("raw"), "keyword")
     behind = start + tag.inner_end
-    yield SemanticToken(behind, behind + 2, "delimiter")
+    yield SemanticToken(behind, behind + 2, "tagDelimiter")
     if tag.unclosed:
         return
     if tag.body.end > tag.body.start:
         yield SemanticToken(tag.body.start, tag.body.end, "promptText")
     closing = tag.text.rindex("{%")
-    yield SemanticToken(start + closing, start + closing + 2, "delimiter")
+    yield SemanticToken(start + closing, start + closing + 2, "tagDelimiter")
     word = tag.text.rindex("endraw")
     yield SemanticToken(start + word, start + word + len("endraw"), "keyword")
-    yield SemanticToken(tag.span.end - 2, tag.span.end, "delimiter")
+    yield SemanticToken(tag.span.end - 2, tag.span.end, "tagDelimiter")
 
 
 def _tag(tag: Tag, meant: Meant) -> Iterator[SemanticToken]:
     base = tag.span.start
-    yield SemanticToken(base, base + tag.inner_start, "delimiter")
+    delimiter = "outputDelimiter" if tag.kind == "output" else "tagDelimiter"
+    yield SemanticToken(base, base + tag.inner_start, delimiter)
     statement = tag_tree(tag).statement
     words: dict[int, tuple[str, int]] = {}
     for start, word in _words(statement):
@@ -95,7 +96,7 @@ def _tag(tag: Tag, meant: Meant) -> Iterator[SemanticToken]:
         if found is not None and token.text:
             yield SemanticToken(base + token.start, base + token.end, *found)
     if not tag.unclosed and tag.inner_end < len(tag.text):
-        yield SemanticToken(base + tag.inner_end, tag.span.end, "delimiter")
+        yield SemanticToken(base + tag.inner_end, tag.span.end, delimiter)
 
 
 def _plain(token: Token) -> tuple[str, int] | None:

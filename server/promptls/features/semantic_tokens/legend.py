@@ -20,6 +20,7 @@ STANDARD_TYPES: Final = (
 """Types that every editor knows."""
 
 OWN_TYPES: Final = {
+    "key": "A key of YAML.",
     "input": "A variable that the caller gives.",
     "filter": "A filter of Jinja.",
     "test": "A test of Jinja.",
@@ -28,7 +29,8 @@ OWN_TYPES: Final = {
     "role": "The role of a part.",
     "promptText": "Text that the model reads.",
     "constant": "A constant such as true or none.",
-    "delimiter": "The beginning or end of a Jinja tag.",
+    "tagDelimiter": "The beginning or end of a Jinja statement.",
+    "outputDelimiter": "The beginning or end of a printed Jinja expression.",
 }
 """Types that only prompts have, with their descriptions; the extension declares them to VS Code."""
 

@@ -13,7 +13,7 @@ from promptls.text.span import Span
 
 WIDTH: Final = 5
 """How many numbers a token takes."""
-_AROUND_TAGS: Final = frozenset({"promptText", "string", "property", "partName", "role", "comment"})
+_AROUND_TAGS: Final = frozenset({"promptText", "string", "key", "partName", "role", "comment"})
 """Types of YAML, in which tags may stand."""
 
 

@@ -33,7 +33,7 @@ def yaml_tokens(chunk: Chunk) -> Iterator[SemanticToken]:
     roots = chunk_yaml(chunk).roots
     if not roots:
         for match in _KEY_LINE.finditer(chunk.text):
-            yield SemanticToken(*match.span(1), "property")
+            yield SemanticToken(*match.span(1), "key")
         return
     found: dict[int, SemanticToken] = {}
     for root in roots:
@@ -73,7 +73,7 @@ def _scalar(scalar: Scalar, text: str, key: str, *, is_key: bool) -> SemanticTok
     if scalar.style in {"|", ">"}:  # what stands behind the indicator on its line is not of the text
         start = min(line_end(text, start), end)
     if is_key:
-        return SemanticToken(start, end, "property")
+        return SemanticToken(start, end, "key")
     kind = _BY_KEY.get(key)
     if kind == "partName":
         return SemanticToken(start, end, kind, DECLARATION)
