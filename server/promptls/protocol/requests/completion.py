@@ -115,8 +115,8 @@ def _item_json(session: Session, item: Item, index: int) -> dict[str, Any]:
             made["labelDetails"] = details
     elif item.parameters or item.detail:
         made["detail"] = f"{item.parameters} {item.detail}".strip()
-    if item.filter_text and item.filter_text != item.label:
-        made["filterText"] = item.filter_text
+    # Neovim takes an item with an edit and without this for one that the server has filtered already.
+    made["filterText"] = item.filter_text or item.label
     if item.is_preselected and flags.preselects:
         made["preselect"] = True
     if item.commits and flags.commit_characters:

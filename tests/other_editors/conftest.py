@@ -1,0 +1,69 @@
+"""Editors other than VS Code, for real and without a window, each with its configuration from docs/.
+
+A case is a file in the editor's own language. `neovim/drive.lua` and `emacs/drive.el` run it over
+the prompt of a small project, and give back what it returns.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from editor_project import TEXT, make_project
+from real_editor import Editor
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+DOCS = ROOT / "docs" / "editors"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent == HERE:
+            item.add_marker(pytest.mark.editor)
+
+
+CONFIGURATIONS = ("neovim.lua", "neovim-0.8.lua", "emacs-eglot.el", "emacs-lsp-mode.el")
+
+
+@pytest.fixture(params=CONFIGURATIONS)
+def editor(request: pytest.FixtureRequest, tmp_path: Path) -> Editor:
+    """Each editor with each of its configurations, and the small project before it."""
+    # lsp-mode 8 counts characters where the protocol counts UTF-16 units.
+    text = TEXT.replace("😀", "é") if request.param == "emacs-lsp-mode.el" else TEXT
+    prompt = make_project(tmp_path / "project", text)
+    home = tmp_path / "home"
+    home.mkdir()
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("XDG_", "NVIM", "PROMPTLS_"))
+    }
+    environment |= {
+        "HOME": str(home),
+        "LC_ALL": "C.UTF-8",
+        # The server of this environment is the one that the configuration finds.
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PROMPTLS_HOME": str(home),
+    }
+    configuration = DOCS / request.param
+    if configuration.suffix == ".lua":
+        drive = f"luafile {HERE / 'neovim' / 'drive.lua'}"
+        command = [_installed("neovim"), "--headless", "-n", "-i", "NONE", "-u", str(configuration)]
+        return Editor([*command, str(prompt), "-c", drive], HERE / "neovim", ".lua", environment, prompt)
+    environment["PROMPTLS_CLIENT"] = configuration.stem.removeprefix("emacs-")
+    command = [_installed("emacs"), "--batch", "--load", str(configuration)]
+    drive = str(HERE / "emacs" / "drive.el")
+    return Editor([*command, "--load", drive], HERE / "emacs", ".el", environment, prompt)
+
+
+def _installed(name: str) -> str:
+    """The command of an editor, which is installed first where it is missing."""
+    script = ROOT / "scripts" / f"install-{name}.sh"
+    done = subprocess.run([script], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        pytest.fail(f"{script.name} failed with exit code {done.returncode}; its output says why.")
+    return done.stdout.strip().splitlines()[-1]

@@ -1,0 +1,7 @@
+(diagnostics "unknown-role" 1)
+(go-to "role: usr" "usr")
+(fix)
+(wait "the fix" (lambda () (not (string-match-p "usr" (content)))))
+(send-changes)
+(diagnostics "unknown-role" 0)
+(content)

@@ -1,0 +1,5 @@
+(go-to "{{ tone }}" "tone")
+(forward-char 1)
+(delete-region (point) (line-end-position))
+(insert "o")
+(mapcar #'substring-no-properties (completions))

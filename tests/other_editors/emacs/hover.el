@@ -1,0 +1,2 @@
+(go-to "{{ tone }}" "one }}")
+(substring-no-properties (hover))

@@ -1,0 +1,4 @@
+(go-to "{{ tone }}" "one }}")
+(rename "manner")
+(wait "the new name" (lambda () (string-match-p "{{ manner }}" (content))))
+(content)

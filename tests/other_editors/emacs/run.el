@@ -1,0 +1,2 @@
+(promptls-run "quick")
+(message-with "exact_match")

@@ -1,0 +1,7 @@
+client()
+go_to("{{ tone }}", "one }}")
+vim.lsp.buf.rename("manner")
+wait("the new name", function()
+  return text():find("{{ manner }}", 1, true)
+end)
+return text()

@@ -1,0 +1,21 @@
+local shown = {}
+local notify = vim.lsp.handlers["window/showMessage"]
+vim.lsp.handlers["window/showMessage"] = function(err, result, context)
+  table.insert(shown, result.message)
+  return notify(err, result, context)
+end
+client()
+if vim.fn.exists(":PromptRun") == 2 then
+  vim.cmd("PromptRun quick")
+else
+  vim.lsp.buf.code_action({
+    apply = true,
+    context = { only = { "promptls.run" }, diagnostics = {} },
+    filter = function(action)
+      return action.title == "Run quick"
+    end,
+  })
+end
+return wait("the end of the run", function()
+  return shown[1]
+end)

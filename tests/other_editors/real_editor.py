@@ -1,0 +1,56 @@
+"""Running a case in a real editor."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PATIENCE = 180
+"""Seconds after which an editor that has not ended is ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Editor:
+    """A real editor with one of the configurations of docs/editors."""
+
+    command: list[str]
+    cases: Path
+    ending: str
+    environment: dict[str, str]
+    prompt: Path
+
+    @property
+    def text(self) -> str:
+        """The prompt as it is on disk."""
+        return self.prompt.read_text("utf-8")
+
+    def run(self, case: str) -> Any:
+        """What the case returns; fails the test where the case does."""
+        answer = self.prompt.parent.parent / f"{case}.json"
+        files = {
+            "PROMPTLS_CASE": self.cases / f"{case}{self.ending}",
+            "PROMPTLS_ANSWER": answer,
+            "PROMPTLS_PROMPT": self.prompt,
+        }
+        environment = {**self.environment, **{name: str(path) for name, path in files.items()}}
+        done = subprocess.run(
+            self.command,
+            cwd=self.prompt.parent,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        if not answer.exists():
+            pytest.fail(f"the editor ended with exit code {done.returncode}:\n{done.stdout}\n{done.stderr}")
+        read = json.loads(answer.read_text("utf-8"))
+        if "failure" in read:
+            pytest.fail(f"{read['failure']}\n{done.stderr}")
+        return read["answer"]

@@ -1,0 +1,45 @@
+"""A prompt in Neovim and Emacs: checked, explained, completed, renamed, mended, rendered, run."""
+
+from __future__ import annotations
+
+from real_editor import Editor
+
+
+def test_a_finding_is_shown_at_its_place(editor: Editor) -> None:
+    assert editor.run("diagnostics") == {
+        "line": 16,
+        "column": 9,
+        "message": "no model knows the role `usr`; did you mean `user`?",
+    }
+
+
+def test_hovering_an_input_tells_what_it_is(editor: Editor) -> None:
+    shown = editor.run("hover").replace("`", "")
+    assert "tone: input, string" in shown
+    assert "How the answer is to sound." in shown
+
+
+def test_inputs_are_offered_while_typing(editor: Editor) -> None:
+    words = editor.run("completion")
+    assert words[0] == "tone"
+
+
+def test_an_input_is_renamed_wherever_it_stands(editor: Editor) -> None:
+    text = editor.text
+    assert editor.run("rename") == text.replace("tone:", "manner:").replace("{{ tone }}", "{{ manner }}")
+
+
+def test_a_fix_mends_the_text_and_takes_the_finding_away(editor: Editor) -> None:
+    text = editor.text
+    assert editor.run("code_action") == text.replace("usr", "user")
+
+
+def test_the_preview_opens(editor: Editor) -> None:
+    shown = editor.run("preview")
+    assert "and answer in a kind tone." in shown
+
+
+def test_an_experiment_runs_and_tells_its_score(editor: Editor) -> None:
+    assert "2 rows: exact_match 0 %" in editor.run("run")
+    (table,) = (editor.prompt.parent / "experiments").glob("*.csv")
+    assert len(table.read_text("utf-8").splitlines()) == 3
