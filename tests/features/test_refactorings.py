@@ -375,6 +375,24 @@ def test_what_is_declared_or_bound_is_no_input_to_declare() -> None:
     assert offered("{% set a = 1 %}\n- name: a\n  content: '{{ «a }}'\n", "declare-input") is None
 
 
+def test_a_prompt_is_converted_into_a_file_beside_it() -> None:
+    text = "«instruction: Answer.\ninput_keys: [q]\noutput_key: a\noutput_type: str\n"
+
+    files = refactored(text, "convert-file")
+
+    assert files["main.yml.j2"] == split(text)[0]
+    assert messages({"main.yml.j2": files["main_parts.yml.j2"]}, {"q": "Who?"}) == [
+        ("prompt", "user", "Answer.\n\nq: Who?\na: \n")
+    ]
+
+
+def test_a_prompt_with_tags_is_no_prompt_object() -> None:
+    offer = offered("«- name: a\n  content: '{% if x %}b{% endif %}'\n", "convert-file")
+
+    assert offer is not None
+    assert offer.reason == "a tag of Jinja cannot stand in a prompt object"
+
+
 def test_nothing_is_offered_for_a_file_that_is_no_prompt() -> None:
     text = "- hosts: «all»\n  tasks: '{{ x }}'\n"
 

@@ -35,6 +35,7 @@ COMMANDS: dict[str, str] = {
     "run": "run an experiment over a dataset",
     "compare": "compare runs of an experiment",
     "format": "lay out prompt files in one style",
+    "convert": "turn prompts of one form into another",
     "rules": "list the rules",
     "explain": "say what a rule means",
     "schema": "print a JSON Schema",

@@ -90,7 +90,8 @@ def _change_edit(session: Session, path: str, change: Change) -> types.Workspace
             types.CreateFile(uri, options=types.CreateFileOptions(overwrite=False, ignore_if_exists=False)),
             types.TextDocumentEdit(document, [types.TextEdit(start, text)]),
         ]
-    made.append(_document_edit(session, path, template.source, change.edits))
+    if change.edits:
+        made.append(_document_edit(session, path, template.source, change.edits))
     return types.WorkspaceEdit(document_changes=made)
 
 

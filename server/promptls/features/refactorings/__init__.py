@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from promptls.features.refactorings.add_header import add_header
+from promptls.features.refactorings.convert_file import convert_file
 from promptls.features.refactorings.declare_input import declare_input
 from promptls.features.refactorings.extract_macro import extract_macro
 from promptls.features.refactorings.extract_section import extract_section
@@ -29,6 +30,7 @@ REFACTORINGS: Final[MappingProxyType[str, Callable[[Place], Offer | None]]] = Ma
         "input-keys-form": input_keys_form,
         "add-header": add_header,
         "declare-input": declare_input,
+        "convert-file": convert_file,
     }
 )
 """Every refactoring by its name: each looks at a place and says what it would do there, or None."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from promptls.features.refactorings.flow_yaml import flow
+from promptls.conversions.flow_yaml import flow
 from promptls.features.refactorings.input_keys_form import suggested
 from promptls.features.refactorings.refactoring import Change, Offer, Place, line_break
 from promptls.meaning.kind import Kind

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from promptls.conversions.flow_yaml import flow
 from promptls.features.contract.schema import input_schema
-from promptls.features.refactorings.flow_yaml import flow
 from promptls.features.refactorings.refactoring import Change, Offer, Place, line_break, refused
 from promptls.rules.rule import Edit
 from promptls.syntax.yaml.nodes import Mapping, Node, Sequence

@@ -1,0 +1,30 @@
+"""A prompt object of Ragas, read as the one message that it is formatted to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from promptls.conversions.conversation import Conversation, Message
+from promptls.conversions.f_string import field_pieces
+from promptls.settings.header import HEADER_KEYS
+from promptls.systems.ragas.prompt_object import PromptObjectError, read_prompt_object, to_string
+from promptls.text.failure import Failure
+
+_READ: Final = frozenset({*HEADER_KEYS, "instruction", "language"})
+
+
+def read_object(mapping: Mapping[str, Any]) -> Conversation:
+    """The message with its inputs; raises Failure for what Ragas refuses."""
+    try:
+        prompt = read_prompt_object(mapping)
+    except PromptObjectError as error:
+        raise Failure(str(error).rstrip("."), remedy="mend the prompt object, and convert again") from error
+    renamed: dict[str, str] = {}
+    message = Message("user", tuple(field_pieces(to_string(prompt), renamed)), "prompt")
+    lost = [f"`{key}`" for key in mapping if key not in _READ]
+    lost += [f"the input `{name}` is called `{new}` now" for name, new in renamed.items() if name != new]
+    if mapping.get("language") not in {None, "english"}:
+        lost.append("`language`: the texts stay as they are")
+    header = {key: mapping[key] for key in HEADER_KEYS if mapping.get(key) is not None}
+    return Conversation((message,), header, tuple(lost))

@@ -1,0 +1,132 @@
+"""The forms that a prompt can be converted from and to, and how a text's form is guessed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+import yaml
+
+from promptls.conversions.conversation import Conversation, Converted
+from promptls.text.failure import Failure, FilePlace, WrongUse
+
+Source = Literal["chat", "opencompass", "f-string", "prompty", "object", "parts"]
+Target = Literal["parts", "object"]
+SOURCES: Final[tuple[str, ...]] = get_args(Source)
+TARGETS: Final[tuple[str, ...]] = get_args(Target)
+_TAG: Final = re.compile(r"\{[{%]")
+_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def convert(text: str, path: str, source: str, target: str) -> Converted:
+    """The text, which is in the form `source`, in the form `target`.
+
+    Raises Failure for a text that is not of its form or cannot be carried over at all, and
+    WrongUse for a pair of forms between which there is no way.
+    """
+    if target == source:
+        other = "object" if target == "parts" else "parts"
+        raise WrongUse(
+            f"the file is of the form `{target}` already", FilePlace(path), f"choose `--to {other}`"
+        )
+    try:
+        conversation = _read(text, path, source)
+    except Failure as failure:
+        failure.place = failure.place or FilePlace(path)
+        raise
+    if target == "parts":
+        from promptls.conversions.parts_writer import parts_template
+
+        return parts_template(conversation)
+    from promptls.conversions.object_writer import prompt_object
+
+    if source != "parts":
+        raise WrongUse(
+            f"there is no way from `{source}` to `{target}`", FilePlace(path), "convert it to `parts` first"
+        )
+    return prompt_object(conversation)
+
+
+def _read(text: str, path: str, source: str) -> Conversation:
+    if source == "chat":
+        from promptls.conversions.chat_json import read_chat_json
+
+        return read_chat_json(text)
+    if source == "f-string":
+        from promptls.conversions.f_string import read_f_string
+
+        return read_f_string(text)
+    if source == "prompty":
+        from promptls.conversions.prompty import read_prompty
+
+        return read_prompty(text)
+    if source == "parts":
+        from promptls.conversions.parts_reader import read_parts
+        from promptls.meaning.template import Template
+        from promptls.syntax.source import Source as Text
+
+        return read_parts(Template(Text.of(text)), path)
+    from promptls.conversions.opencompass import read_opencompass
+
+    if source == "opencompass" and path.endswith(".py"):
+        from promptls.conversions.opencompass_python import read_configuration
+
+        return read_opencompass(read_configuration(text))
+    mapping = _mapping(text, is_template=path.endswith(".j2"))
+    if source == "object":
+        from promptls.conversions.prompt_object import read_object
+
+        return read_object(mapping)
+    return read_opencompass(mapping)
+
+
+def _mapping(text: str, *, is_template: bool) -> Mapping[str, Any]:
+    """The mapping in a YAML or JSON text; raises Failure for others, and for templates with Jinja in them."""
+    from promptls.syntax.chunk import cut
+
+    (chunk,) = cut(text if is_template else "", at_items=False)
+    if any(tag.kind != "comment" for tag in chunk.tags):
+        raise Failure(
+            "the file has Jinja in it, so that nobody knows its text",
+            remedy="render it, and convert what comes out",
+        )
+    for tag in reversed(chunk.tags):
+        text = text[: tag.span.start] + text[tag.span.end :]
+    try:
+        loaded = yaml.load(text, Loader=_LOADER)  # noqa: S506 - it is the safe loader
+    except yaml.YAMLError as error:
+        said = (str(error).splitlines() or ["not readable"])[0]
+        raise Failure(f"the file is no YAML: {said}", remedy="mend it, and convert again") from error
+    if not isinstance(loaded, dict):
+        raise Failure("the file is no mapping of keys to values")
+    return {str(key): value for key, value in loaded.items()}
+
+
+def guess(text: str, path: str) -> str | None:
+    """The form of a text, by its file's name and by what stands in it; None where nothing tells."""
+    name = Path(path).name.lower()
+    if name.endswith(".prompty"):
+        return "prompty"
+    if name.endswith(".py"):
+        return "opencompass"
+    if name.endswith((".j2", ".yml", ".yaml")):
+        return _form_of_ours(text)
+    start = text.lstrip("\ufeff \t\r\n")
+    if name.endswith(".json") or (start[:1] in {"[", "{"} and '"role"' in text):
+        return _form_of_ours(text) or "chat" if '"infer_cfg"' in text else "chat"
+    if re.match(r"---[ \t]*\r?\n", start) and re.search(r"^(system|user)\s*:", text, re.MULTILINE):
+        return "prompty"
+    if "{" in text and not _TAG.search(text):
+        return "f-string"
+    return _form_of_ours(text) or ("f-string" if name.endswith((".txt", ".md", ".prompt")) else None)
+
+
+def _form_of_ours(text: str) -> str | None:
+    from promptls.meaning.kind import Kind
+    from promptls.meaning.template import Template
+    from promptls.syntax.source import Source as Text
+
+    kind = Template(Text.of(text)).kind
+    return {Kind.PARTS: "parts", Kind.OBJECT: "object", Kind.EVALUATION: "opencompass"}.get(kind)

@@ -1,0 +1,46 @@
+"""The open prompt made into a file of another form beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from promptls.conversions.registry import convert
+from promptls.features.refactorings.refactoring import Change, Offer, Place, refused
+from promptls.meaning.kind import Kind
+from promptls.text.failure import Failure
+from promptls.workspace.disk import ENDINGS
+
+_KIND: Final = "refactor.rewrite"
+_FORMS: Final = {
+    Kind.OBJECT: ("object", "parts", "a parts template"),
+    Kind.EVALUATION: ("opencompass", "parts", "a parts template"),
+    Kind.PARTS: ("parts", "object", "a prompt object"),
+}
+
+
+def convert_file(place: Place) -> Offer | None:
+    """The file in another form, beside it; offered on its first line."""
+    form = _FORMS.get(place.kind)
+    if form is None or place.template.source.place(place.span.start).line > 0:
+        return None
+    source, target, words = form
+    path = _path(place, target)
+    title = f"Convert to {words}: `{path.name}`"
+    try:
+        made = convert(place.template.source.text, place.path, source, target)
+    except Failure as failure:
+        return refused(title, _KIND, failure.message, makes_files=True)
+    if made.lost:
+        title += f", without {'; '.join(made.lost)}"
+    return Offer(title, _KIND, lambda: Change((), {str(path): made.text}), makes_files=True)
+
+
+def _path(place: Place, target: str) -> Path:
+    """A name beside the file that is free."""
+    file = Path(place.path)
+    stem = next((file.name[: -len(end)] for end in ENDINGS if file.name.endswith(end)), file.stem)
+    path, number = file.with_name(f"{stem}_{target}.yml.j2"), 2
+    while place.snapshot.exists(str(path)):
+        path, number = file.with_name(f"{stem}_{target}_{number}.yml.j2"), number + 1
+    return path
