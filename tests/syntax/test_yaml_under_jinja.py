@@ -58,11 +58,11 @@ def test_a_yaml_error_stands_at_its_place(text: str, place: str, message: str) -
     assert (found[0], found[1][: len(message)]) == (place, message)
 
 
-def test_an_error_in_one_part_leaves_the_others_readable() -> None:
+def test_an_error_in_one_part_leaves_its_other_keys_and_the_other_parts_readable() -> None:
     text = "- name: a\n  content: b: c\n- name: d\n  content: e\n"
     template = Template(Source.of(text))
 
-    assert [placed.part.name for placed in template.parts] == ["d"]
+    assert [placed.part.name for placed in template.parts] == ["a", "d"]
     assert len(errors(text)) == 1
 
 

@@ -49,8 +49,16 @@ class Content:
 
 @kept
 def chunk_contents(chunk: Chunk) -> tuple[Content, ...]:
-    """The contents in the chunk that are scalars, in order, each key of each branch once."""
-    found = [content for part in chunk_items(chunk).parts for content in _contents(part, chunk)]
+    """The contents in the chunk that are scalars, in order, each key of each branch once.
+
+    Those that broken YAML hides are left out.
+    """
+    found = [
+        content
+        for part in chunk_items(chunk).parts
+        for content in _contents(part, chunk)
+        if content.value.tag
+    ]
     return tuple(sorted(found, key=lambda content: content.key))
 
 

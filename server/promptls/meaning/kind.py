@@ -71,7 +71,7 @@ def _list_kind(source: Source, *, has_header: bool) -> Kind:
 def _counts(chunk: Chunk) -> tuple[int, int]:
     """How many list items look like parts, and how many do not; by their lines where YAML is broken."""
     items = chunk_items(chunk)
-    if items.parts or items.others:
+    if items.others or any(part.is_whole or part.is_likely for part in items.parts):
         likely = sum(part.is_likely for part in items.parts)
         incomplete = sum(len(part.entries) <= 1 and not part.is_likely for part in items.parts)
         return likely, len(items.parts) - likely - incomplete + len(items.others)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Sequence, key_text, scalar_text
+from promptls.syntax.yaml.salvage import salvaged_item
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS, ROLES
 from promptls.text.nearest import nearest
@@ -16,11 +18,13 @@ from promptls.text.span import Span
 class Part:
     """One part; spans count from the start of its chunk.
 
-    `entries` holds every key of every branch, in the order of their places.
+    `entries` holds every key of every branch, in the order of their places. Where the part's YAML is
+    broken, it holds what can still be read, and `is_whole` is False.
     """
 
     span: Span
     entries: tuple[Entry, ...]
+    is_whole: bool = True
 
     def entry(self, key: str) -> Entry | None:
         """The first entry with this key."""
@@ -38,8 +42,8 @@ class Part:
 
     @property
     def has_dynamic_keys(self) -> bool:
-        """Whether a key is printed by Jinja, so that the part may have keys that nobody can see."""
-        return any(key_text(entry) is None for entry in self.entries)
+        """Whether the part may have keys that nobody can see: printed by Jinja, or in broken YAML."""
+        return not self.is_whole or any(key_text(entry) is None for entry in self.entries)
 
     @property
     def is_likely(self) -> bool:
@@ -92,7 +96,10 @@ def _items(chunk: Chunk) -> ChunkItems:
     found: dict[int, dict[int, Entry]] = {}
     spans: dict[int, Span] = {}
     others: list[Node] = []
-    for root in chunk_yaml(chunk).roots:
+    yaml = chunk_yaml(chunk)
+    if not yaml.roots and yaml.problems:
+        return ChunkItems(tuple(_salvaged(chunk)), ())
+    for root in yaml.roots:
         if not isinstance(root, Sequence):
             continue
         for item in root.items:
@@ -110,3 +117,16 @@ def _items(chunk: Chunk) -> ChunkItems:
         for start, entries in sorted(found.items())
     )
     return ChunkItems(parts, tuple(others))
+
+
+def _salvaged(chunk: Chunk) -> Iterator[Part]:
+    """The part of a chunk whose YAML is broken; behind the error only keys that parts have count as keys."""
+    found = salvaged_item(chunk)
+    if found is not None:
+        entries = tuple(
+            entry
+            for entry in found.entries
+            if entry.key.span.start < found.broken or key_text(entry) in PART_KEYS
+        )
+        if entries:
+            yield Part(found.span, entries, is_whole=False)

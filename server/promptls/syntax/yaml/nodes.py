@@ -13,7 +13,8 @@ class Scalar:
     """A scalar: its text after YAML's rules, its style (`|`, `>`, `'`, `"`, or empty for plain) and tag.
 
     `tag` is libyaml's resolution, such as `str`, `int`, `bool`, `null`. `dynamic` says that
-    a Jinja tag stands inside, so that text and tag are not what a rendering gives.
+    a Jinja tag stands inside, so that text and tag are not what a rendering gives. Where broken YAML
+    hides what the scalar is, the tag is empty.
     """
 
     span: Span

@@ -9,7 +9,7 @@ or when one branch brings it into a chunk that is right without that branch.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, kept
@@ -70,12 +70,32 @@ def _without_error(readings: list[_Reading]) -> ChunkYaml:
 def _reading(chunk: Chunk, choices: dict[int, int]) -> _Reading:
     """The chunk with these branches; aliases of anchors elsewhere are noted and read as plain text."""
     projection = project(chunk, choices)
-    tags = [tag.span for tag in chunk.tags if tag.kind != "comment"]
-    starts = [tag.start for tag in tags]
+    span, is_dynamic = spans(projection), dynamics(chunk)
+    text = projection.text
+    aliases: list[tuple[str, Span]] = []
+    composed = compose(text, span, is_dynamic)
+    while composed.error and composed.error.alias and len(aliases) < _MOST_ALIASES:
+        offset, name = composed.error.offset, composed.error.alias
+        aliases.append((name, text_span(projection, offset, offset + len(name) + 1)))
+        text = f"{text[:offset]}{PLACEHOLDER}{text[offset + 1 :]}"
+        composed = compose(text, span, is_dynamic)
+    return _Reading(projection, composed, tuple(aliases))
+
+
+def spans(projection: Projection) -> Callable[[int, int], Span]:
+    """How the spans of a projection's YAML lead back to the chunk."""
 
     def span(start: int, end: int) -> Span:
         trimmed = start + len(projection.text[start:end].rstrip())
         return text_span(projection, start, max(trimmed, start))
+
+    return span
+
+
+def dynamics(chunk: Chunk) -> Callable[[Span], bool]:
+    """Whether a Jinja tag stands in a span of the chunk, or is all that stands behind an empty one."""
+    tags = [tag.span for tag in chunk.tags if tag.kind not in {"comment", "raw"}]
+    starts = [tag.start for tag in tags]
 
     def is_dynamic(place: Span) -> bool:
         before = bisect_left(starts, place.end)
@@ -86,15 +106,7 @@ def _reading(chunk: Chunk, choices: dict[int, int]) -> _Reading:
         behind = bisect_left(starts, place.start)
         return behind < len(tags) and not chunk.text[place.end : starts[behind]].strip()
 
-    text = projection.text
-    aliases: list[tuple[str, Span]] = []
-    composed = compose(text, span, is_dynamic)
-    while composed.error and composed.error.alias and len(aliases) < _MOST_ALIASES:
-        offset, name = composed.error.offset, composed.error.alias
-        aliases.append((name, text_span(projection, offset, offset + len(name) + 1)))
-        text = f"{text[:offset]}{PLACEHOLDER}{text[offset + 1 :]}"
-        composed = compose(text, span, is_dynamic)
-    return _Reading(projection, composed, tuple(aliases))
+    return is_dynamic
 
 
 def _choices(chunk: Chunk, ifs: list[Pair]) -> Iterator[dict[int, int]]:

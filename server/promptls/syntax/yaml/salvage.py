@@ -1,0 +1,97 @@
+"""What can still be read of a list item whose YAML is broken: its keys, one after the other.
+
+Each key with the lines below it is read by itself, so that an error in one value hides no other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.projection import Projection, project, text_span
+from promptls.syntax.yaml.compose import compose
+from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar
+from promptls.syntax.yaml.under_jinja import dynamics, spans
+from promptls.text.span import Span
+
+_ITEM: Final = re.compile(r"-(?P<space>[ ]+)(?=[^\s#])", re.MULTILINE)
+_KEY: Final = re.compile(r"(?P<key>[A-Za-z_][\w-]*)[ ]*:(?=[ \r\n]|\Z)")
+_LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
+
+
+class Salvaged(NamedTuple):
+    """The entries of a broken item, in order, with its span; `broken` is where the first error stands.
+
+    The value of an entry that cannot be read counts as printed by Jinja: nobody knows it.
+    """
+
+    span: Span
+    entries: tuple[Entry, ...]
+    broken: int
+
+
+@kept
+def salvaged_item(chunk: Chunk) -> Salvaged | None:
+    """What can be read of the chunk's list item; None where the chunk begins with none."""
+    projection = project(chunk)
+    item = _ITEM.match(projection.text)
+    if item is None:
+        return None
+    entries: list[Entry] = []
+    broken: int | None = None
+    for start, end in _segments(projection.text, item.end()):
+        found = _read(chunk, projection, start, end)
+        key = _KEY.match(projection.text, start)
+        if found:
+            entries += found
+            continue
+        broken = projection.origin(start) if broken is None else broken
+        if key:
+            entries.append(_unread(projection, key, end))
+    if not entries:
+        return None
+    first = projection.origin(item.end())
+    last = max(entry.value.span.end for entry in entries)
+    return Salvaged(
+        Span(first, max(first, last)), tuple(entries), len(chunk.text) if broken is None else broken
+    )
+
+
+def _segments(text: str, first: int) -> Iterator[tuple[int, int]]:
+    """The stretches from one key of the item to the next; a line that is no key is one by itself."""
+    column = first
+    start = position = first
+    while position < len(text):
+        line = _LINE.match(text, position)
+        assert line is not None
+        content = line.group().strip()
+        lead = len(line.group()) - len(line.group().lstrip(" ")) if position != first else column
+        if content and lead <= column and position != first:
+            yield start, position
+            start = position + min(lead, column)
+        position = line.end()
+    yield start, len(text)
+
+
+def _read(chunk: Chunk, projection: Projection, start: int, end: int) -> tuple[Entry, ...]:
+    """The entries in a stretch that is read by itself; none where it cannot be."""
+    column = start - (projection.text.rfind("\n", 0, start) + 1)
+    padding = " " * column
+    placed = spans(projection)
+
+    def span(first: int, last: int) -> Span:
+        return placed(max(first - column, 0) + start, max(last - column, 0) + start)
+
+    composed = compose(padding + projection.text[start:end], span, dynamics(chunk))
+    root = composed.root
+    return root.entries if isinstance(root, Mapping) else ()
+
+
+def _unread(projection: Projection, key: re.Match[str], end: int) -> Entry:
+    name = Scalar(text_span(projection, *key.span("key")), key.group("key"), "", "str", dynamic=False)
+    text = projection.text[key.end() : end]
+    begin = key.end() + len(text) - len(text.lstrip())
+    stop = max(begin, key.end() + len(text.rstrip()))
+    return Entry(name, Scalar(text_span(projection, begin, stop), "", "", "", dynamic=True))
