@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from promptls.features.hover.hover import Hover, code, fact_text
+from promptls.meaning.parts import chunk_items
 from promptls.meaning.template import PlacedPart, Template
 from promptls.rendering.file_rendering import FileRendering, counted, rendered_parts, template_text
 from promptls.syntax.yaml.nodes import Entry, Sequence, key_text
@@ -22,7 +23,9 @@ def hover_part(
     snapshot: Snapshot, path: str, template: Template, offset: int, newest: FileRendering | None
 ) -> Hover | None:
     """What is known of the part's key, name or role at `offset`."""
-    for index, placed in enumerate(template.parts):
+    located = template.source.located(offset)
+    for part in chunk_items(located.chunk).parts:
+        placed = PlacedPart(located.start, part)
         if not placed.span.contains(offset):
             continue
         for entry in placed.part.entries:
@@ -31,10 +34,10 @@ def hover_part(
             if key_span.contains(offset):
                 texts = [_fact(PART_KEYS, key)]
                 if key in _WITH_TOKENS:
-                    texts.append(_tokens(snapshot, path, template, index, newest))
+                    texts.append(_tokens(snapshot, path, template, placed, newest))
                 return _hover(key_span, texts)
             if key == "name" and value_span.contains(offset):
-                return _hover(value_span, [_tokens(snapshot, path, template, index, newest)])
+                return _hover(value_span, [_tokens(snapshot, path, template, placed, newest)])
             if key == "role" and value_span.contains(offset):
                 return _hover(value_span, [ROLES.get(template.source.slice(value_span).strip("\"'"), "")])
             if key == "sections" and value_span.contains(offset):
@@ -63,13 +66,13 @@ def _section_key(placed: PlacedPart, entry: Entry, offset: int) -> Hover | None:
 
 
 def _tokens(
-    snapshot: Snapshot, path: str, template: Template, index: int, newest: FileRendering | None
+    snapshot: Snapshot, path: str, template: Template, placed: PlacedPart, newest: FileRendering | None
 ) -> str:
     """The tokens of one part as a list in Markdown; a sentence where they are not known."""
     if newest is None:
         return ""
     lines = []
-    in_template = newest.template_tokens.get(template_text(template, template.parts[index]))
+    in_template = newest.template_tokens.get(template_text(template, placed))
     if in_template is not None:
         lines.append(f"- template text: {counted(in_template)}")
     rendering = newest.rendering
@@ -77,6 +80,7 @@ def _tokens(
         message = newest.failure.message if newest.failure else ""
         lines.append(f"- the prompt does not render with {code(newest.sample.name)}: {message}")
         return "\n".join(lines)
+    index = template.parts.index(placed)
     became = rendered_parts(template, included_part_names(snapshot, path), rendering)[index]
     if not became:
         lines.append(f"- rendered: cannot be told, or left out with {code(newest.sample.name)}")

@@ -176,13 +176,14 @@ def _elsewhere(
     """The other places that read the variable: lines of this file, and files that share the input."""
     template = snapshot.template(path)
     assert template is not None
-    lines = [
-        template.source.place(reading.span.start).line + 1
-        for reading in template.names.readings_of(name)
-        if reading.binding == binding and reading.span != span
-    ]
+    lines: dict[int, None] = {}
+    for reading in template.names.readings_of(name):
+        if reading.binding == binding and reading.span != span:
+            lines[template.source.place(reading.span.start).line + 1] = None
+        if len(lines) > _MOST_LINES:
+            break
     if lines:
-        shown = ", ".join(map(str, dict.fromkeys(lines[:_MOST_LINES])))
+        shown = ", ".join(map(str, list(lines)[:_MOST_LINES]))
         more = ", …" if len(lines) > _MOST_LINES else ""
         yield f"also read in line {shown}{more}"
     if binding is not None:
