@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from promptls.meaning.paths import Each, Path, Step, path_of
 from promptls.meaning.shape import UNKNOWN, Shape, declared_over, interned, merged, shape_of_schema
 from promptls.meaning.template import Template
-from promptls.meaning.use import Bind, Close, Middle, Open, Use
+from promptls.meaning.use import Bind, Close, Middle, Open, Rebind, Use
 from promptls.meaning.uses import chunk_uses
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Group, united
@@ -24,7 +24,7 @@ _MOST_STEPS: Final = 20
 
 Stretch: TypeAlias = dict[str, Shape]
 """The shapes of the variables that a piece of a chunk uses and does not bind itself."""
-Piece: TypeAlias = Stretch | Bind | Open | Middle | Close
+Piece: TypeAlias = Stretch | Bind | Rebind | Open | Middle | Close
 
 
 def input_shapes(template: Template) -> Mapping[str, Shape]:
@@ -133,26 +133,26 @@ def _summed(events: Sequence[Piece | Use]) -> tuple[Piece, ...]:
     found: list[Piece] = []
     walk = _Walk()
 
-    def flush() -> None:
+    def end_stretch() -> None:
         if walk.found:
             found.append(walk.shapes())
             walk.found.clear()
+        bound = walk.frames[0].names
+        if bound:
+            found.append(Rebind(tuple([Bind(name, path) for name, path in bound.items()])))
+            bound.clear()
 
     for index, event in enumerate(events):
         if isinstance(event, Use):
             walk.use(event.path, event.shape)
         elif isinstance(event, dict):
             walk.use_all(event)
-        elif index in loose or (isinstance(event, Bind) and not walk.frames[1:]):
-            flush()
+        elif index in loose:
+            end_stretch()
             found.append(event)
         else:
             walk.step(event)
-            if isinstance(event, Bind) and walk.is_between_branches:
-                flush()
-                found.append(Bind(event.name, ()))
-            walk.frames[0].names.clear()  # the text around knows of it by the event
-    flush()
+    end_stretch()
     return tuple(found)
 
 
@@ -202,11 +202,6 @@ class _Walk:
         self.found: Final[dict[tuple[Path, int, tuple[Path, ...]], Shape]] = {}
         self._asked: tuple[Path, ...] = ()
 
-    @property
-    def is_between_branches(self) -> bool:
-        """Whether blocks are open, and all of them are `if`s, which are no scopes."""
-        return len(self.frames) > 1 and all(frame.keyword == "if" for frame in self.frames[1:])
-
     def take(self, pieces: tuple[Piece, ...]) -> None:
         """Go over a chunk."""
         for piece in pieces:
@@ -234,10 +229,12 @@ class _Walk:
                 return _joined(bound, path) if bound else ()
         return path[:_MOST_STEPS]
 
-    def step(self, event: Bind | Open | Middle | Close) -> None:
+    def step(self, event: Bind | Rebind | Open | Middle | Close) -> None:
         """Go into a block, or out of it, or past a name that is bound."""
         if isinstance(event, Bind):
-            self._bind(event)
+            self._bind((event,))
+        elif isinstance(event, Rebind):
+            self._bind(event.binds)
         elif isinstance(event, Open):
             frame = _Frame(
                 event.keyword, self._all_resolved(event.asked), self._all_resolved(event.asked_else)
@@ -251,8 +248,9 @@ class _Walk:
                 pass
         self._asked = tuple(path for frame in self.frames for path in frame.asked)
 
-    def _bind(self, bind: Bind) -> None:
-        self.frames[-1].names[bind.name] = self.resolved(bind.path) if bind.path else ()
+    def _bind(self, binds: tuple[Bind, ...]) -> None:
+        ways = {bind.name: self.resolved(bind.path) if bind.path else () for bind in binds}
+        self.frames[-1].names.update(ways)
 
     def _middle(self, event: Middle) -> None:
         frame = self.frames[-1]

@@ -12,7 +12,7 @@ from promptls.meaning.names import FileNames, file_names
 from promptls.meaning.object_data import plain_data
 from promptls.meaning.parts import Part, chunk_items
 from promptls.meaning.references import TemplateReference, template_references
-from promptls.syntax.group import gathered
+from promptls.syntax.group import gathered, united
 from promptls.syntax.jinja.blocks import block_problems
 from promptls.syntax.jinja.problems import tag_problems
 from promptls.syntax.problem import SyntaxProblem
@@ -82,6 +82,11 @@ class Template:
             for part in chunk_items(chunk).parts
         )
 
+    @property
+    def has_parts(self) -> bool:
+        """Whether any part stands in the file."""
+        return _has_parts(self.source.root)
+
     @cached_property
     def names(self) -> FileNames:
         """The variables that the file binds and reads."""
@@ -110,6 +115,7 @@ class Template:
         return tuple(sorted(problems, key=lambda problem: problem.span))
 
 
+_has_parts: Final = united(lambda chunk: bool(chunk_items(chunk).parts), any)
 _references: Final = gathered(
     template_references, lambda reference, by: reference._replace(span=reference.span.shifted(by))
 )

@@ -24,6 +24,12 @@ class Bind(NamedTuple):
     path: Path
 
 
+class Rebind(NamedTuple):
+    """Names that stand for other values from here on, all at once: the paths mean what they meant before."""
+
+    binds: tuple[Bind, ...]
+
+
 class Open(NamedTuple):
     """A block begins: what it binds inside, and the values that its `if` asks for, or its `else`."""
 

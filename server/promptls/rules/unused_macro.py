@@ -38,7 +38,7 @@ from promptls.rules.unread_names import unread
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The macros that nothing names."""
-    if not context.template.parts:
+    if not context.template.has_parts:
         return
     for binding in unread(context, "macro"):
         located = context.template.source.located(binding.span.start)

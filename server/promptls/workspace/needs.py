@@ -7,13 +7,14 @@ only `with context`. What the including file binds there for certain is no need 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from promptls.meaning.references import TemplateReference
+from promptls.meaning.references import TemplateReference, template_references
 from promptls.meaning.scopes import Resolver, chunk_events
 from promptls.meaning.shape import Shape, declared_over, merged, shape_of_schema
 from promptls.meaning.shapes import shapes_at, used_shapes
 from promptls.meaning.template import Template
+from promptls.syntax.group import united
 from promptls.workspace.snapshot import Snapshot
 
 _NOT_PASSED_ON = frozenset({"loop"})
@@ -78,6 +79,32 @@ def _offset(template: Template, reference: TemplateReference) -> int:
     return len(template.source) if reference.keyword == "extends" else reference.span.start
 
 
+_has_references: Final = united(lambda chunk: bool(template_references(chunk)), any)
+
+
+def _scopes_at_references(template: Template) -> Iterator[tuple[TemplateReference, Resolver]]:
+    """The references of a file, each with the scopes at its place, in one walk.
+
+    A resolver holds for its reference only until the next one is asked for.
+    """
+    for located, resolver in template.names.scopes_where(_has_references):
+        waiting = [
+            reference._replace(span=reference.span.shifted(located.start))
+            for reference in reversed(template_references(located.chunk))
+            if reference.keyword != "extends"
+        ]
+        for event in chunk_events(located.chunk):
+            while waiting and waiting[-1].span.start <= event.span.start + located.start:
+                yield waiting.pop(), resolver
+            if event.action != "read":
+                resolver.pass_event(event, located.start)
+        while waiting:
+            yield waiting.pop(), resolver
+    for reference in template.references:
+        if reference.keyword == "extends":
+            yield reference, scopes_before(template, reference)
+
+
 class _Search:
     """Goes through includes, each file once; a file that includes itself adds nothing to itself."""
 
@@ -109,6 +136,7 @@ class _Search:
     def _through_references(self, path: str, template: Template, found: dict[str, dict[Need, None]]) -> bool:
         """Add what the files need that this one names; whether all of them are known."""
         is_whole = True
+        all_below: dict[TemplateReference, Needs] = {}
         for reference, target in targets(self._snapshot, path):
             if target is None:
                 is_whole = is_whole and reference.ignore_missing and reference.name is not None
@@ -116,10 +144,14 @@ class _Search:
                 continue
             below = self.needs(target)
             is_whole = is_whole and below.is_whole
-            if not below.by_name:
+            if below.by_name:
+                all_below[reference] = below
+        if not all_below:
+            return is_whole
+        for reference, resolver in _scopes_at_references(template):
+            if reference not in all_below:
                 continue
-            resolver = scopes_before(template, reference)
-            for name, needs in below.by_name.items():
+            for name, needs in all_below[reference].by_name.items():
                 binding, is_certain = resolver.meaning(name)
                 if binding is None or not is_certain:
                     own = found.setdefault(name, {})
