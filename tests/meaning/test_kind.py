@@ -17,6 +17,7 @@ PROMPTS = {
     "a broken part": ("- name: a\n  content: b\n  role user\n", Kind.PARTS),
     "anything below a header": ("{#---\nname: x\n---#}\n", Kind.PARTS),
     "a mapping with an instruction": ("instruction: Hi.\n", Kind.OBJECT),
+    "an object in a raw block": ("{% raw %}\ninstruction: Write {{x}}.\n{% endraw %}\n", Kind.OBJECT),
     "a mapping with keys of an object": ("input_keys: [a]\noutput_key: b\n", Kind.OBJECT),
     "a mapping with infer_cfg": ("infer_cfg:\n  prompt_template: {template: x}\n", Kind.EVALUATION),
 }

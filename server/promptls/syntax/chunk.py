@@ -52,6 +52,8 @@ class Chunk:
         position = 0
         for tag in self.tags:
             pieces.append(self.text[position : tag.span.start])
+            if tag.kind == "raw":
+                pieces.append(self.text[tag.body.start : tag.body.end])
             position = tag.span.end
         return bool(_CONTENT.search(" ".join([*pieces, self.text[position:]])))
 
