@@ -94,6 +94,8 @@ class PromptProtocol(LanguageServerProtocol):
             if handler is None:
                 if method is not None and method not in types.METHOD_TO_TYPES:
                     message.setdefault("params", None)  # pygls makes no message without them
+                if method == types.INITIALIZE:
+                    message = self._readable_initialize(message)
                 self.handle_message(self.structure_message(message))
             elif "id" in message:
                 self._send_response(message["id"], handler(message.get("params") or {}))
@@ -104,7 +106,9 @@ class PromptProtocol(LanguageServerProtocol):
             _log_failure(method or "an answer", error, known)
             if "id" not in message:
                 return
-            if method is not None:
+            if handler is not None and isinstance(known, JsonRpcInternalError):
+                self._send_response(message["id"], None)
+            elif method is not None:
                 self._send_response(message["id"], error=known.to_response_error())
             else:
                 self._handle_response(message["id"], error=known.to_response_error())
@@ -119,6 +123,21 @@ class PromptProtocol(LanguageServerProtocol):
         if error is not None and "id" in message:
             self._send_error(message["id"], error)
         return error is not None
+
+    def _readable_initialize(self, message: dict[str, Any]) -> dict[str, Any]:
+        if self._is_initialize(message):
+            return message
+        from promptls.protocol.lenient_initialize import readable_initialize
+
+        log.warning("what the client says of itself is left out where it is not as the protocol wants it")
+        return readable_initialize(message, self._is_initialize)
+
+    def _is_initialize(self, message: dict[str, Any]) -> bool:
+        try:
+            self._converter.structure(message, types.InitializeRequest)
+        except Exception:  # noqa: BLE001  (cattrs raises many kinds)
+            return False
+        return True
 
     def _reason(self, error: Exception, message: dict[str, Any]) -> JsonRpcException:
         """What the client is told of a failure: that its parameters are wrong, where they are."""

@@ -22,7 +22,8 @@ class WorkspaceReports:
 
     def file_changed(self, path: str) -> None:
         """An open file has another text."""
-        self._changed.add(path)
+        if self._kept:
+            self._changed.add(path)
 
     def everything_changed(self) -> None:
         """Anything may be other than it was."""

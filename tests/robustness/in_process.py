@@ -1,0 +1,64 @@
+"""A server in the test's own process, which is handed messages and writes its own into a list."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from promptls.protocol.server import PromptServer, create_server
+
+Json = dict[str, Any]
+
+
+class InProcess:
+    """The client's end; what the server sends is kept only as long as nobody has taken it."""
+
+    def __init__(self, root: Path, capabilities: Json | None = None) -> None:
+        self.root = root
+        self.capabilities = capabilities or {}
+        self.server: PromptServer = create_server()
+        self.server.protocol.set_writer(self, include_headers=False)
+        self.messages: list[Json] = []
+        self._next_id = 0
+
+    def write(self, data: bytes) -> None:
+        self.messages.append(json.loads(data))
+
+    def close(self) -> None:
+        """What a writer must have."""
+
+    def send(self, **message: Any) -> None:
+        self.server.protocol.receive([json.dumps({"jsonrpc": "2.0", **message}).encode()])
+
+    async def ask(self, method: str, params: Any) -> Any:
+        """The result of a request; fails where it is answered with an error."""
+        self._next_id += 1
+        self.send(id=self._next_id, method=method, params=params)
+        while True:
+            for message in self.messages:
+                if message.get("id") == self._next_id and "method" not in message:
+                    self.messages.remove(message)
+                    assert "error" not in message, message
+                    return message["result"]
+            await asyncio.sleep(0)
+
+    async def begin(self) -> None:
+        params = {"processId": None, "rootUri": self.root.as_uri(), "capabilities": self.capabilities}
+        await self.ask("initialize", params)
+        self.send(method="initialized", params={})
+
+    async def end(self) -> None:
+        await self.ask("shutdown", None)
+
+    def open(self, name: str, text: str) -> str:
+        uri = (self.root / name).as_uri()
+        document = {"uri": uri, "languageId": "promptls", "version": 1, "text": text}
+        self.send(method="textDocument/didOpen", params={"textDocument": document})
+        return uri
+
+    def change(self, uri: str, version: int, *changes: Json) -> None:
+        document = {"uri": uri, "version": version}
+        params = {"textDocument": document, "contentChanges": list(changes)}
+        self.send(method="textDocument/didChange", params=params)

@@ -1,0 +1,93 @@
+"""What stays in memory after many edits is what stayed after few."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from pathlib import Path
+
+from in_process import InProcess
+
+from promptls.meaning.template import Template
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.source import Source
+from promptls.workspace.snapshot import Snapshot
+
+COUNTED = (Template, Chunk, Source, Snapshot)
+CLIENT = {
+    "textDocument": {"diagnostic": {"relatedDocumentSupport": True}},
+    "workspace": {"diagnostics": {"refreshSupport": True}},
+}
+PART = "- name: part {0}\n  role: user\n  content: |\n    {{{{ text }}}} and {{{{ other{0} }}}}\n"
+ASKED = ("documentSymbol", "codeLens", "foldingRange", "semanticTokens/full", "diagnostic")
+
+
+def living() -> Counter[str]:
+    gc.collect()
+    return Counter(type(each).__name__ for each in gc.get_objects() if isinstance(each, COUNTED))
+
+
+def kept_by(server: InProcess) -> dict[str, int]:
+    """How much the server's own tables hold, by their names."""
+    protocol, session = server.server.protocol, server.server.session
+    owners = {"session": session, "diagnostics": session.diagnostics, "protocol": protocol}
+    owners |= {"renderings": session.renderings, "runs": session.runs, "reports": session.reports}
+    return {
+        f"{name}.{field}": len(value)
+        for name, owner in owners.items()
+        for field, value in vars(owner).items()
+        if isinstance(value, dict | set | list)
+    }
+
+
+async def ask_everything(server: InProcess, uri: str) -> None:
+    for method in ASKED:
+        await server.ask(f"textDocument/{method}", {"textDocument": {"uri": uri}})
+    server.messages.clear()
+
+
+async def edit(server: InProcess, uri: str, first: int, count: int) -> None:
+    """Write a tag that was never there, and take it away, in the middle of the text."""
+    place = {"line": 43, "character": 4}
+    for number in range(first, first + count):
+        written = f"{{{{ text | upper ~ name{number} }}}}"
+        end = {"line": 43, "character": 4 + len(written)}
+        server.change(uri, 2 * number, {"range": {"start": place, "end": place}, "text": written})
+        server.change(uri, 2 * number + 1, {"range": {"start": place, "end": end}, "text": ""})
+        if number % 10 == 0:
+            await ask_everything(server, uri)
+
+
+async def test_edits_leave_nothing_behind(tmp_path: Path) -> None:
+    server = InProcess(tmp_path, CLIENT)
+    await server.begin()
+    uri = server.open("a.yml.j2", "".join(PART.format(number) for number in range(30)))
+    other = server.open("b.yml.j2", '{% include "a.yml.j2" %}\n' + PART.format(1))
+    await ask_everything(server, other)
+
+    await edit(server, uri, 1, 50)
+    before, kept_before = living(), kept_by(server)
+    await edit(server, uri, 51, 1000)
+
+    assert living() == before
+    assert kept_by(server) == kept_before
+    await server.end()
+
+
+async def test_documents_that_are_closed_are_forgotten(tmp_path: Path) -> None:
+    server = InProcess(tmp_path, CLIENT)
+    await server.begin()
+
+    async def open_and_close(names: range) -> None:
+        for number in names:
+            uri = server.open(f"{number}.yml.j2", PART.format(number))
+            await ask_everything(server, uri)
+            server.send(method="textDocument/didClose", params={"textDocument": {"uri": uri}})
+
+    await open_and_close(range(10))
+    before, kept_before = living(), kept_by(server)
+    await open_and_close(range(10, 200))
+
+    assert living() == before
+    assert kept_by(server) == kept_before
+    await server.end()
