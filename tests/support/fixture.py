@@ -99,6 +99,8 @@ def opened(fixture: str, root: Path = Path("/project")) -> tuple[Snapshot, dict[
             (root / name).write_text(marked.text, "utf-8")
         else:
             workspace.open(str(root / name), marked.text, 1)
+    if any(name.endswith(".py") for name in files):
+        workspace.scan_calls()
     return workspace.snapshot, files
 
 

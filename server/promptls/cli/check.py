@@ -164,7 +164,9 @@ def _chosen(arguments: argparse.Namespace) -> ChosenFiles:
     from promptls.cli.chosen_files import choose, choose_text
 
     if arguments.stdin_filename is None:
-        return choose(arguments.paths)
+        chosen = choose(arguments.paths)
+        chosen.workspace.scan_calls()
+        return chosen
     return choose_text(arguments.stdin_filename, sys.stdin.buffer.read().decode("utf-8", errors="replace"))
 
 

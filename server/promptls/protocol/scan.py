@@ -1,4 +1,4 @@
-"""The scan of the workspace: which prompt file includes which, read beside everything else."""
+"""The scan of the workspace: which prompt file includes which, and which Python calls load them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptls.protocol.progress import progress
 from promptls.protocol.slices import Slices
+from promptls.workspace.python_calls import TemplateCall, scanned_calls
 from promptls.workspace.workspace import scanned
 
 if TYPE_CHECKING:
@@ -56,6 +57,12 @@ class Scan:
             for path in self._touched:
                 workspace.file_changed(path)
             self._session.everything_changed()
+            calls: dict[str, tuple[TemplateCall, ...]] = {}
+            for _ in scanned_calls(self._session.snapshot.roots, calls):
+                await slices.pause()
+            if calls or workspace.snapshot.calls:
+                workspace.take_calls(calls)
+                self._session.everything_changed()
         finally:
             if self._running is asyncio.current_task():
                 self._running = None

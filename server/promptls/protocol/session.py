@@ -119,6 +119,8 @@ class Session:
             if has_prompt_name(path):
                 self.scan.touched(path)
                 self.workspace.file_changed(path)
+            elif path.endswith(".py"):
+                self.workspace.python_changed(path)
         self.workspace.disk_changed()
         if any(is_folder_of_prompts(self.snapshot, path) for path in paths):
             self.scan.start()

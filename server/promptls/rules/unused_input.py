@@ -39,9 +39,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.meaning.kind import Kind
+from promptls.rules.expected_keys import expected_keys
 from promptls.rules.removed_input import removed_input
 from promptls.rules.rule import FileContext, Finding, Rule
-from promptls.syntax.yaml.nodes import Sequence, scalar_text
 from promptls.workspace.contract import contract_of
 
 
@@ -54,21 +54,11 @@ def check(context: FileContext) -> Iterator[Finding]:
     if not contract.is_whole:
         return
     unread = [key for key in inputs if key.name not in contract.names]
-    expected = _expected_keys(context) if unread else set()
+    expected = expected_keys(context.template) if unread else frozenset()
     for key in unread:
         if key.name not in expected:
             message = f"nothing reads the input `{key.name}`"
             yield Finding(key.span, message, removed_input(context, key), unnecessary=True)
-
-
-def _expected_keys(context: FileContext) -> set[str]:
-    """The names that parts list under `expected_template_data_keys`."""
-    found = set()
-    for placed in context.template.parts:
-        node = placed.part.value("expected_template_data_keys")
-        if isinstance(node, Sequence):
-            found |= {text for item in node.items if (text := scalar_text(item)) is not None}
-    return found
 
 
 RULE = Rule(

@@ -16,7 +16,8 @@ MOST_KEPT: Final = 200
 """How many templates are held that no editor has open."""
 MAX_BYTES: Final = 20_000_000
 """Files above this size are left alone: no prompt is that long."""
-_SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "site-packages", "experiments"})
+SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "site-packages", "experiments"})
+"""Folders that are never walked, beside hidden ones."""
 
 
 def has_prompt_name(path: str) -> bool:
@@ -37,7 +38,7 @@ def prompt_paths_by_folder(folder: Path) -> Iterator[list[str]]:
     """The paths of `prompt_paths`, folder by folder: also of those that hold no prompt file."""
     for current, folders, files in os.walk(folder):
         folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS
+            name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS
         )
         yield [str(Path(current) / name) for name in sorted(files) if has_prompt_name(name)]
 

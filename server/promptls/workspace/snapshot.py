@@ -17,6 +17,7 @@ from promptls.workspace.include_names import ancestors, path_in
 
 if TYPE_CHECKING:
     from promptls.workspace.project_settings import ProjectFile
+    from promptls.workspace.python_calls import TemplateCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class Known:
     targets: dict[tuple[str, tuple[str, ...]], str | None] = field(default_factory=dict)
     folders: dict[str, tuple[str, ...]] = field(default_factory=dict)
     projects: dict[str, ProjectFile] = field(default_factory=dict)
+    callers: dict[str, tuple[TemplateCall, ...]] = field(default_factory=dict)
+    """The Python calls that load each template; empty until somebody asks."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ class Snapshot:
     projects: dict[str, ProjectFile] = field(default_factory=dict)
     """Settings by folder, kept from one snapshot to the next until settings change."""
     known: Known = field(default_factory=Known)
+    calls: Mapping[str, tuple[TemplateCall, ...]] = field(default_factory=dict)
+    """The calls that load templates, by the Python file that they stand in."""
 
     @cached_property
     def derived(self) -> dict[object, object]:

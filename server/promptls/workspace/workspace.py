@@ -11,6 +11,7 @@ from promptls.syntax.source import Source
 from promptls.text.span import Span
 from promptls.workspace.disk import DiskFiles, prompt_paths_by_folder, read_text
 from promptls.workspace.include_graph import IncludeGraph, names_in
+from promptls.workspace.python_calls import TemplateCall, calls_in_file, scanned_calls
 from promptls.workspace.snapshot import Known, OpenFile, Snapshot
 
 
@@ -89,6 +90,26 @@ class Workspace:
         graph = self.snapshot.graph
         opened = {path: graph.names(path) for path in self.snapshot.open_files}
         self._swap(graph=IncludeGraph({**names, **opened}, self.snapshot.roots))
+
+    # -- Python -----------------------------------------------------------------
+
+    def scan_calls(self) -> None:
+        """Read the Python calls that load templates, in every Python file below the roots."""
+        calls: dict[str, tuple[TemplateCall, ...]] = {}
+        for _ in scanned_calls(self.snapshot.roots, calls):
+            pass
+        self.take_calls(calls)
+
+    def take_calls(self, calls: Mapping[str, tuple[TemplateCall, ...]]) -> None:
+        """Take what `scanned_calls` found."""
+        self._swap(calls=dict(calls))
+
+    def python_changed(self, path: str) -> None:
+        """Look again at a Python file that was written, made or removed."""
+        others = {file: calls for file, calls in self.snapshot.calls.items() if file != path}
+        found = calls_in_file(path)
+        if found or path in self.snapshot.calls:
+            self._swap(calls={**others, path: found} if found else others)
 
     # -- settings -------------------------------------------------------------
 
