@@ -10,8 +10,6 @@ import pytest
 from promptls.features.symbols import occurrences, places_here, symbol_at
 from support.fixture import Mark, Marked, opened
 
-ROOT = Path("/project")
-
 
 def shown(files: dict[str, Marked], name: str, mark: Mark) -> str:
     text = files[name].text
@@ -20,13 +18,13 @@ def shown(files: dict[str, Marked], name: str, mark: Mark) -> str:
     return f"{name}:{line}:{column} {text[mark.span.start : mark.span.end]} {mark.label}"
 
 
-def check_occurrences(fixture: str) -> None:
+def check_occurrences(fixture: str, root: Path) -> None:
     """Assert that what is at the cursor occurs at the marked places, from wherever it is asked."""
-    snapshot, files = opened(fixture)
+    snapshot, files = opened(fixture, root)
     (asked,) = (name for name, marked in files.items() if marked.cursor is not None)
     cursor = files[asked].cursor
     assert cursor is not None
-    symbol = symbol_at(snapshot, str(ROOT / asked), cursor)
+    symbol = symbol_at(snapshot, str(root / asked), cursor)
     assert symbol is not None, "there is no symbol at the cursor"
     found = [
         shown(files, Path(each.path).name, Mark(each.span, each.use))
@@ -258,6 +256,29 @@ input_keys: [turn]
   sections:
     - {name: greeting, content: x}
 """,
+    "a column of an evaluation prompt": """\
+infer_cfg:
+  ice_template:
+    type: PromptTemplate
+    template: "</E>Q: {question}"
+                       ^^^^^^^^ read
+    ice_token: "</E>"
+  prompt_template:
+    type: PromptTemplate
+    template:
+      round:
+        - {role: HUMAN, prompt: "</E>{quest<CURSOR>ion} {other}"}
+                                      ^^^^^^^^ read
+  retriever: {type: FixKRetriever, fix_id_list: [0]}
+reader_cfg:
+  input_columns: [question, other]
+                  ^^^^^^^^ declaration
+  output_column: answer
+experiments: {e: {dataset: rows.csv}}
+-- rows.csv --
+question,answer
+^^^^^^^^ write
+""",
     "while a block is open": """\
 {% set tone = 1 %}
        ^^^^ write
@@ -279,11 +300,13 @@ input_keys: [turn]
 
 
 @pytest.mark.parametrize("fixture", CASES.values(), ids=CASES.keys())
-def test_the_marked_places_are_all_occurrences(fixture: str) -> None:
-    check_occurrences(fixture)
+def test_the_marked_places_are_all_occurrences(fixture: str, tmp_path: Path) -> None:
+    check_occurrences(fixture, tmp_path)
 
 
-def test_keys_of_samples_and_columns_of_data_sets_are_occurrences_of_an_input() -> None:
+def test_keys_of_samples_and_columns_of_data_sets_are_occurrences_of_an_input(
+    tmp_path: Path,
+) -> None:
     rows = [json.dumps({"text": 1, "user": {"user": 2}}), json.dumps({"user": 3})]
     fixture = f"""\
 {{#---
@@ -311,18 +334,19 @@ ada:
 bob: {{"user": 2}}
        ^^^^ write
 """
-    check_occurrences(fixture)
+    check_occurrences(fixture, tmp_path)
 
 
-def test_an_input_that_is_declared_and_never_read_is_found_in_its_declaration() -> None:
-    check_occurrences("""\
+def test_an_input_that_is_declared_and_never_read_is_found_in_its_declaration(tmp_path: Path) -> None:
+    fixture = """\
 {#---
 input_keys: [us<CURSOR>er]
              ^^^^ declaration
 ---#}
 - name: a
   content: x
-""")
+"""
+    check_occurrences(fixture, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -340,4 +364,4 @@ def test_there_is_no_symbol_elsewhere(text: str) -> None:
     marked = files["main.yml.j2"]
     assert marked.cursor is not None
 
-    assert symbol_at(snapshot, str(ROOT / "main.yml.j2"), marked.cursor) is None
+    assert symbol_at(snapshot, "/project/main.yml.j2", marked.cursor) is None

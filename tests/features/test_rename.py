@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -8,44 +9,45 @@ from promptls.features.rename import prepare_rename, rename
 from promptls.text.failure import Failure
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
-from support.fixture import Marked, opened, parse
-
-ROOT = Path("/project")
+from support.fixture import MAIN, Marked, opened, parse
 
 
-def cursor_of(files: dict[str, Marked]) -> tuple[str, int]:
+def cursor_of(root: Path, files: dict[str, Marked]) -> tuple[str, int]:
     ((name, offset),) = ((name, marked.cursor) for name, marked in files.items() if marked.cursor is not None)
-    return str(ROOT / name), offset
+    return str(root / name), offset
 
 
-def applied(snapshot: Snapshot, path: str, offset: int, new: str) -> dict[str, str]:
+def applied(snapshot: Snapshot, files: Iterable[str], place: tuple[str, int], new: str) -> dict[str, str]:
     """The texts of the fixture's files behind a rename, by name."""
-    texts = snapshot.unsaved()
-    for edit in sorted(rename(snapshot, path, offset, new), reverse=True):
+    (root,) = snapshot.roots
+    texts = {}
+    for name in files:
+        template = snapshot.template(str(Path(root) / name))
+        assert template is not None
+        texts[str(Path(root) / name)] = template.source.text
+    for edit in sorted(rename(snapshot, *place, new), reverse=True):
         text = texts[edit.path]
         texts[edit.path] = text[: edit.span.start] + edit.text + text[edit.span.end :]
     return {Path(file).name: text for file, text in texts.items()}
 
 
-def workspace_of(texts: dict[str, str]) -> Snapshot:
-    workspace = Workspace([ROOT])
+def workspace_of(root: Path, texts: dict[str, str]) -> Snapshot:
+    workspace = Workspace([root])
     for name, text in texts.items():
-        workspace.open(str(ROOT / name), text, 1)
+        workspace.open(str(root / name), text, 1)
     return workspace.snapshot
 
 
-def check_rename(before: str, new: str, after: str) -> None:
+def check_rename(before: str, new: str, after: str, root: Path) -> None:
     """Assert that the rename turns the files of one fixture into the other's, and another one back."""
-    snapshot, files = opened(before)
-    path, offset = cursor_of(files)
+    snapshot, files = opened(before, root)
+    place = path, offset = cursor_of(root, files)
     old = prepare_rename(snapshot, path, offset)
-    renamed = applied(snapshot, path, offset, new)
+    renamed = applied(snapshot, files, place, new)
     assert renamed == {name: marked.text for name, marked in parse(after).items()}
-    place = min(edit.span.start for edit in rename(snapshot, path, offset, new) if edit.path == path)
-    at = place + 1 if old.span.start == place else place
-    assert applied(workspace_of(renamed), path, at, old.name) == {
-        name: marked.text for name, marked in files.items()
-    }
+    first = min(edit.span.start for edit in rename(snapshot, path, offset, new) if edit.path == path)
+    back = applied(workspace_of(root, renamed), files, (path, first + 1), old.name)
+    assert back == {name: marked.text for name, marked in files.items()}
 
 
 CASES = {
@@ -192,15 +194,16 @@ ticket: text
 
 
 @pytest.mark.parametrize(("before", "new", "after"), CASES.values(), ids=CASES.keys())
-def test_a_rename_and_the_rename_back(before: str, new: str, after: str) -> None:
-    check_rename(before, new, after)
+def test_a_rename_and_the_rename_back(before: str, new: str, after: str, tmp_path: Path) -> None:
+    check_rename(before, new, after, tmp_path)
 
 
-def test_a_part_name_that_yaml_would_read_as_something_else_is_quoted() -> None:
-    snapshot, files = opened("- name: gre<CURSOR>eting\n  content: x\n")
+def test_a_part_name_that_yaml_would_read_as_something_else_is_quoted(tmp_path: Path) -> None:
+    snapshot, files = opened("- name: gre<CURSOR>eting\n  content: x\n", tmp_path)
+    place = cursor_of(tmp_path, files)
 
-    assert applied(snapshot, *cursor_of(files), "a: b")["main.yml.j2"] == '- name: "a: b"\n  content: x\n'
-    assert applied(snapshot, *cursor_of(files), "12")["main.yml.j2"] == '- name: "12"\n  content: x\n'
+    assert applied(snapshot, files, place, "a: b")[MAIN] == '- name: "a: b"\n  content: x\n'
+    assert applied(snapshot, files, place, "12")[MAIN] == '- name: "12"\n  content: x\n'
 
 
 REFUSED = {
@@ -289,18 +292,20 @@ text,ticket
 
 
 @pytest.mark.parametrize(("before", "new", "reason"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_cannot_be_renamed_is_refused_with_a_reason(before: str, new: str, reason: str) -> None:
-    snapshot, files = opened(before)
+def test_what_cannot_be_renamed_is_refused_with_a_reason(
+    before: str, new: str, reason: str, tmp_path: Path
+) -> None:
+    snapshot, files = opened(before, tmp_path)
 
     with pytest.raises(Failure) as refused:
-        rename(snapshot, *cursor_of(files), new)
+        rename(snapshot, *cursor_of(tmp_path, files), new)
 
     assert reason in refused.value.message
 
 
-def test_changes_of_data_are_doubtful() -> None:
-    snapshot, files = opened(CASES["an input everywhere it stands"][0])
+def test_changes_of_data_are_doubtful(tmp_path: Path) -> None:
+    snapshot, files = opened(CASES["an input everywhere it stands"][0], tmp_path)
 
-    edits = rename(snapshot, *cursor_of(files), "ticket")
+    edits = rename(snapshot, *cursor_of(tmp_path, files), "ticket")
 
     assert {Path(edit.path).name for edit in edits if edit.is_doubtful} == {"rows.csv", "samples.yml"}

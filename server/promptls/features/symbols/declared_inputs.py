@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
+from promptls.features.symbols.columns import column_places
 from promptls.features.symbols.data_keys import key_spans
 from promptls.features.symbols.symbol import Occurrence
 from promptls.meaning.header import Declarations
@@ -22,9 +24,11 @@ _KEY: Final = "expected_template_data_keys"
 def declared_places(template: Template, path: str, name: str) -> Iterator[Occurrence]:
     """The places in the file at `path` that name an input in YAML.
 
-    Those are its declaration, the keys of examples, and `expected_template_data_keys` of parts.
+    Those are its declaration, the keys of examples, `expected_template_data_keys` of parts, and the
+    columns of an evaluation prompt.
     """
     yield from _in_declarations(template, path, name)
+    yield from column_places(template, path, name)
     for located in chunks_where(template.source.root, _expects):
         yield from _in_parts(template, path, located, name)
 
@@ -35,6 +39,7 @@ def declared_at(template: Template, path: str, offset: int) -> Occurrence | None
     if template.declarations.tree is not None and template.declarations.tree.span.contains(offset):
         places = _in_declarations(template, path, None)
     located = template.source.located(offset)
+    places = chain(places, column_places(template, path, None))
     for occurrence in (*places, *_in_parts(template, path, located, None)):
         if occurrence.span.contains(offset):
             return occurrence
