@@ -36,6 +36,7 @@ COMMANDS: dict[str, str] = {
     "compare": "compare runs of an experiment",
     "format": "lay out prompt files in one style",
     "convert": "turn prompts of one form into another",
+    "new": "begin a prompt, with a sample and a data set",
     "rules": "list the rules",
     "explain": "say what a rule means",
     "schema": "print a JSON Schema",
