@@ -39,6 +39,42 @@ VSCODE = types.ClientCapabilities(
         hover=types.HoverClientCapabilities(
             content_format=[types.MarkupKind.Markdown, types.MarkupKind.PlainText]
         ),
+        completion=types.CompletionClientCapabilities(
+            dynamic_registration=True,
+            context_support=True,
+            insert_text_mode=types.InsertTextMode.AdjustIndentation,
+            completion_item=types.ClientCompletionItemOptions(
+                snippet_support=True,
+                commit_characters_support=True,
+                documentation_format=[types.MarkupKind.Markdown, types.MarkupKind.PlainText],
+                deprecated_support=True,
+                preselect_support=True,
+                tag_support=types.CompletionItemTagOptions([types.CompletionItemTag.Deprecated]),
+                insert_replace_support=True,
+                resolve_support=types.ClientCompletionItemResolveOptions(
+                    ["documentation", "detail", "additionalTextEdits"]
+                ),
+                insert_text_mode_support=types.ClientCompletionItemInsertTextModeOptions(
+                    [types.InsertTextMode.AsIs, types.InsertTextMode.AdjustIndentation]
+                ),
+                label_details_support=True,
+            ),
+            completion_item_kind=types.ClientCompletionItemOptionsKind(list(types.CompletionItemKind)),
+            completion_list=types.CompletionListCapabilities(
+                ["commitCharacters", "editRange", "insertTextFormat", "insertTextMode", "data"]
+            ),
+        ),
+        signature_help=types.SignatureHelpClientCapabilities(
+            dynamic_registration=True,
+            context_support=True,
+            signature_information=types.ClientSignatureInformationOptions(
+                documentation_format=[types.MarkupKind.Markdown, types.MarkupKind.PlainText],
+                parameter_information=types.ClientSignatureParameterInformationOptions(
+                    label_offset_support=True
+                ),
+                active_parameter_support=True,
+            ),
+        ),
         definition=types.DefinitionClientCapabilities(link_support=True),
         declaration=types.DeclarationClientCapabilities(link_support=True),
         rename=types.RenameClientCapabilities(prepare_support=True, honors_change_annotations=True),

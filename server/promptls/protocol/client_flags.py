@@ -40,8 +40,8 @@ class ClientFlags:
     """Fills in the placeholders of completed texts."""
     insert_replace_edits: bool = False
     """Lets the user choose whether a completed item takes the place of the word's end as well."""
-    completion_markdown: bool = False
-    """Shows Markdown in the documentation of completed items."""
+    completion_formats: tuple[str, ...] = ()
+    """How the documentation of completed items may be marked up; plain strings where it does not say."""
     completion_defaults: frozenset[str] = frozenset()
     """What a list of completions may say once for all its items."""
     label_details: bool = False
@@ -58,8 +58,8 @@ class ClientFlags:
     """Accepts completed items by typing on."""
     adjusts_indentation: bool = False
     """Indents the lines of a completed text when it is told to."""
-    signature_markdown: bool = False
-    """Shows Markdown in the documentation of signatures."""
+    signature_formats: tuple[str, ...] = ()
+    """How the documentation of signatures may be marked up; plain strings where it does not say."""
     parameter_offsets: bool = False
     """Takes parameters as places in the label of their signature."""
     signature_parameters: bool = False
@@ -132,7 +132,7 @@ def client_flags(capabilities: types.ClientCapabilities) -> ClientFlags:
     return ClientFlags(
         snippets=has(f"{completion}.snippet_support"),
         insert_replace_edits=has(f"{completion}.insert_replace_support"),
-        completion_markdown="markdown" in formats(f"{completion}.documentation_format"),
+        completion_formats=formats(f"{completion}.documentation_format"),
         completion_defaults=frozenset(formats("text_document.completion.completion_list.item_defaults")),
         label_details=has(f"{completion}.label_details_support"),
         item_kinds=frozenset(map(int, formats("text_document.completion.completion_item_kind.value_set"))),
@@ -141,7 +141,7 @@ def client_flags(capabilities: types.ClientCapabilities) -> ClientFlags:
         preselects=has(f"{completion}.preselect_support"),
         commit_characters=has(f"{completion}.commit_characters_support"),
         adjusts_indentation="2" in formats(f"{completion}.insert_text_mode_support.value_set"),
-        signature_markdown="markdown" in formats(f"{signature}.documentation_format"),
+        signature_formats=formats(f"{signature}.documentation_format"),
         parameter_offsets=has(f"{signature}.parameter_information.label_offset_support"),
         signature_parameters=has(f"{signature}.active_parameter_support"),
         pulls_diagnostics=has("text_document.diagnostic"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptls.features.completion.documentation import documentation
 from promptls.protocol.convert import path_of
-from promptls.protocol.plain_text import without_markdown
+from promptls.protocol.plain_text import in_form
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
@@ -29,6 +29,4 @@ def completion_resolve(session: Session, item: dict[str, Any]) -> dict[str, Any]
     )
     if not text:
         return item
-    markdown = session.flags.completion_markdown
-    value = text if markdown else without_markdown(text)
-    return {**item, "documentation": {"kind": "markdown" if markdown else "plaintext", "value": value}}
+    return {**item, "documentation": in_form(text, session.flags.completion_formats)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptls.features.signature_help import signature_help as help_at
-from promptls.protocol.plain_text import without_markdown
+from promptls.protocol.plain_text import in_form
 from promptls.syntax.jinja.signature import Signature
 from promptls.text.lines import Unit, units_from_column
 
@@ -30,9 +30,7 @@ def signature_help(session: Session, params: dict[str, Any]) -> dict[str, Any] |
         "parameters": _parameters(found.signature, offsets=flags.parameter_offsets),
     }
     if found.documentation:
-        markdown = flags.signature_markdown
-        value = found.documentation if markdown else without_markdown(found.documentation)
-        signature["documentation"] = {"kind": "markdown" if markdown else "plaintext", "value": value}
+        signature["documentation"] = in_form(found.documentation, flags.signature_formats)
     # Behind the last parameter none is meant; there is no other way to say so in the protocol.
     active = len(found.signature.parameters) if found.active is None else found.active
     if flags.signature_parameters:
