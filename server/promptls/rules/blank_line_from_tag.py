@@ -91,8 +91,8 @@ def check(context: FileContext) -> Iterator[Finding]:
             word, span = f"`{statement.keyword}`", statement.keyword_span.shifted(tag.span.start)
         others = noticed._replace(others=noticed.others + len(lines) - 1).and_others("tag", "tags")
         message = f"{word} on a line of its own leaves a blank line in the prompt{others}"
-        fixes = tuple(_fix(noticed.located.chunk, lines, tags))
-        yield Finding(span, message, fixes).shifted(noticed.located.start)
+        fixes = tuple(_fix(noticed.chunk, lines, tags))
+        yield Finding(span, message, fixes).shifted(noticed.start)
 
 
 def _holds_moved_text(chunk: Chunk, content: Content) -> bool:

@@ -12,22 +12,16 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from promptls.rules.rule import FileContext
 from promptls.rules.suppression import suppressed_lines
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.group import Group, Located, Piece, chunks_where
+from promptls.syntax.group import Group, Piece, chunks_where
 
 Item = TypeVar("Item")
 
 
-class _Subject(NamedTuple):
-    """Where a subject is first noticed, and how often in all; the offset is that of its chunk."""
-
-    start: int
-    number: int
-
-
 class Noticed(NamedTuple, Generic[Item]):
-    """One thing noticed in a chunk, and how many more are left unsaid."""
+    """One thing noticed in the chunk that begins at offset `start`, and how many more are left unsaid."""
 
-    located: Located
+    chunk: Chunk
+    start: int
     item: Item
     others: int
 
@@ -62,12 +56,9 @@ class FirstPlaces(Generic[Item]):
         ):
             for located in chunks_where(source.root, self._subjects):
                 for _, item, _ in self._things(located.chunk):
-                    yield Noticed(located, item, 0)
+                    yield Noticed(located.chunk, located.start, item, 0)
             return
-        for subject, (start, number) in subjects.items():
-            located = source.located(start)
-            item, weight = next((i, n) for name, i, n in self._things(located.chunk) if name == subject)
-            yield Noticed(located, item, number - weight)
+        yield from subjects.values()
 
     def _things(self, chunk: Chunk) -> tuple[tuple[str, Item, int], ...]:
         known = chunk.kept.get(self)
@@ -75,28 +66,39 @@ class FirstPlaces(Generic[Item]):
             known = chunk.kept[self] = tuple(self._in_chunk(chunk))
         return known  # type: ignore[return-value]  # put there above
 
-    def _subjects(self, piece: Piece) -> dict[str, _Subject]:
+    def _subjects(self, piece: Piece) -> dict[str, Noticed[Item]]:
+        """The first thing of each subject in a piece; offsets count from the piece's start."""
         key = (self, "subjects")
         known = piece.kept.get(key)
         if known is None:
             known = piece.kept[key] = self._of_group(piece) if isinstance(piece, Group) else self._of(piece)
         return known  # type: ignore[return-value]  # put there above
 
-    def _of(self, chunk: Chunk) -> dict[str, _Subject]:
-        found: dict[str, _Subject] = {}
-        for subject, _, number in self._things(chunk):
+    def _of(self, chunk: Chunk) -> dict[str, Noticed[Item]]:
+        found: dict[str, Noticed[Item]] = {}
+        for subject, item, number in self._things(chunk):
             known = found.get(subject)
-            found[subject] = _Subject(0, number + (known.number if known else 0))
+            if known is None:
+                found[subject] = Noticed(chunk, 0, item, 0)
+            else:
+                found[subject] = known._replace(others=known.others + number)
         return found
 
-    def _of_group(self, group: Group) -> dict[str, _Subject]:
-        found: dict[str, _Subject] = {}
+    def _of_group(self, group: Group) -> dict[str, Noticed[Item]]:
+        found: dict[str, Noticed[Item]] = {}
+        weights: dict[str, int] = {}
         children: tuple[Piece, ...] = group.children
         for start, child in zip(group.starts, children, strict=False):
-            for subject, (offset, number) in self._subjects(child).items():
-                known = found.get(subject)
-                if known is None:
-                    found[subject] = _Subject(start + offset, number)
+            for subject, first in self._subjects(child).items():
+                if subject not in found:
+                    found[subject] = first if not start else first._replace(start=first.start + start)
                 else:
-                    found[subject] = _Subject(known.start, known.number + number)
+                    more = first.others + self._weight(first, subject)
+                    weights[subject] = weights.get(subject, 0) + more
+        for subject, more in weights.items():
+            found[subject] = found[subject]._replace(others=found[subject].others + more)
         return found
+
+    def _weight(self, noticed: Noticed[Item], subject: str) -> int:
+        """For how many places the first thing of a subject counts."""
+        return next(number for name, _, number in self._things(noticed.chunk) if name == subject)

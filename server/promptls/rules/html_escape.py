@@ -66,8 +66,8 @@ def check(context: FileContext) -> Iterator[Finding]:
         node, tag = noticed.item
         others = noticed.and_others("such filter", "such filters")
         message = f"`{node.name}` writes HTML: quotes reach the model as `&#34;`{others}"
-        fixes = tuple(_fixes(noticed.located.chunk, node, tag))
-        yield Finding(node.name_span.shifted(tag), message, fixes).shifted(noticed.located.start)
+        fixes = tuple(_fixes(noticed.chunk, node, tag))
+        yield Finding(node.name_span.shifted(tag), message, fixes).shifted(noticed.start)
 
 
 def _fixes(chunk: Chunk, node: Filter, start: int) -> Iterator[Fix]:

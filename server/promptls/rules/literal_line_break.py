@@ -68,11 +68,11 @@ def check(context: FileContext) -> Iterator[Finding]:
     """The first written-out line break of the file."""
     for noticed in _PLACES.noticed(context):
         content, breaks = noticed.item
-        chunk = noticed.located.chunk
+        chunk = noticed.chunk
         written = chunk.text[breaks[0].end - 2 : breaks[0].end]
         others = noticed._replace(others=noticed.others + len(breaks) - 1).and_others("like it", "like it")
         message = f"Prompt Poet makes a line break of `{written}`{others}"
-        yield Finding(breaks[0], message, tuple(_fix(chunk, content, breaks))).shifted(noticed.located.start)
+        yield Finding(breaks[0], message, tuple(_fix(chunk, content, breaks))).shifted(noticed.start)
 
 
 def _breaks(chunk: Chunk, content: Content) -> Iterator[Span]:

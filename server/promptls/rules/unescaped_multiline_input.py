@@ -71,18 +71,21 @@ def check(context: FileContext) -> Iterator[Finding]:
     shapes: Mapping[str, Shape] = {}
     schemas = {key.name: key.schema for key in context.template.declarations.inputs or ()}
     seen: set[str] = set()
+    inputs = context.template.names.input_names
     for noticed in _PLACES.noticed(context, every=bool(broken)):
+        value, start = noticed.item, noticed.start
+        if value.name not in inputs and not value.is_element:
+            continue
         if bound is None:
             bound = set_names(context.template.names)
             shapes = used_shapes(context.template)
-        value, start = noticed.item, noticed.located.start
         if value.name in bound:
             continue
         if _is_one_line(_schema_at(schemas.get(value.name, {}), value.keys)):
             continue
         if _shape_kind(shapes.get(value.name), value.keys) in _ONE_LINE_SHAPES:
             continue
-        fixes = tuple(_fixes(noticed.located.chunk, value))
+        fixes = tuple(_fixes(noticed.chunk, value))
         if value.name in broken and not value.keys:
             message = f"an example gives `{value.text}` with a line break: {_effect(value)}"
             yield Finding(value.span, message, fixes, severity="warning").shifted(start)

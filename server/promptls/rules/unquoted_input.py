@@ -55,10 +55,10 @@ _PLACES: Final = FirstPlaces("unquoted-input", _in_chunk)
 def check(context: FileContext) -> Iterator[Finding]:
     """The inputs that the file prints without quotes."""
     for noticed in _PLACES.noticed(context):
-        value, chunk = noticed.item, noticed.located.chunk
+        value, chunk = noticed.item, noticed.chunk
         if value.name not in set_names(context.template.names):
             message = _message(chunk, value) + noticed.and_others("place like this", "places like this")
-            yield Finding(value.span, message, tuple(_fixes(chunk, value))).shifted(noticed.located.start)
+            yield Finding(value.span, message, tuple(_fixes(chunk, value))).shifted(noticed.start)
 
 
 def _message(chunk: Chunk, value: PrintedInput) -> str:
