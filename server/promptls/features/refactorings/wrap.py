@@ -133,6 +133,11 @@ def _reason(place: Place, lines: _Lines) -> str:
     if depth:
         return "the lines cut a block"
     if not lines.in_text:
+        last = source.located(lines.span.end)
+        end = lines.span.end - last.start
+        behind = source.line_span(source.place(lines.span.end).line + 1).start - last.start
+        if any(text.start <= end and behind < text.end for text in _texts(last.chunk)):
+            return "the lines end in the middle of a text"
         return ""
     first = source.located(lines.span.start)
     if lines.span.end - first.start > len(first.chunk.text):
