@@ -256,6 +256,20 @@ input_keys: [turn]
   sections:
     - {name: greeting, content: x}
 """,
+    "the data that a Python call passes": """\
+- name: a
+  content: "{{ us<CURSOR>er }}"
+               ^^^^ read
+-- app.py --
+from prompt_poet import Prompt
+
+data = {"other": "ä", 'user': "user"}
+                       ^^^^ write
+first = Prompt(template_path="main.yml.j2", template_data=data)
+second = Prompt(template_path="main.yml.j2", template_data=dict(user=1, name="user"))
+                                                                ^^^^ write
+third = Prompt(template_path="other.yml.j2", template_data={"user": 1})
+""",
     "a column of an evaluation prompt": """\
 infer_cfg:
   ice_template:

@@ -34,7 +34,9 @@ def applied(snapshot: Snapshot, files: Iterable[str], place: tuple[str, int], ne
 def workspace_of(root: Path, texts: dict[str, str]) -> Snapshot:
     workspace = Workspace([root])
     for name, text in texts.items():
-        workspace.open(str(root / name), text, 1)
+        (root / name).write_text(text)
+        workspace.file_changed(str(root / name))
+    workspace.scan_calls()
     return workspace.snapshot
 
 
@@ -67,6 +69,8 @@ experiments:
 -- part.yml.j2 --
 - name: b
   content: "{{ text }}{{ a.text }}"
+-- app.py --
+prompt = Prompt(template_path="main.yml.j2", template_data={"text": "text", "other": text})
 -- rows.csv --
 text,id
 text,1
@@ -89,6 +93,8 @@ experiments:
 -- part.yml.j2 --
 - name: b
   content: "{{ ticket }}{{ a.text }}"
+-- app.py --
+prompt = Prompt(template_path="main.yml.j2", template_data={"ticket": "text", "other": text})
 -- rows.csv --
 ticket,id
 text,1
@@ -267,6 +273,16 @@ text,ticket
         "ticket",
         "`ticket` is taken: d.csv, line 1,",
     ),
+    "another key of a Python call": (
+        """\
+- name: a
+  content: '{{ te<CURSOR>xt }}'
+-- app.py --
+Prompt(template_path="main.yml.j2", template_data={"text": 1, "ticket": 2})
+""",
+        "ticket",
+        "`ticket` is taken: app.py, line 1,",
+    ),
     "a binding in between": (
         """\
 {% set te<CURSOR>xt = 1 %}
@@ -308,4 +324,8 @@ def test_changes_of_data_are_doubtful(tmp_path: Path) -> None:
 
     edits = rename(snapshot, *cursor_of(tmp_path, files), "ticket")
 
-    assert {Path(edit.path).name for edit in edits if edit.is_doubtful} == {"rows.csv", "samples.yml"}
+    assert {Path(edit.path).name for edit in edits if edit.is_doubtful} == {
+        "app.py",
+        "rows.csv",
+        "samples.yml",
+    }

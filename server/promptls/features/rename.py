@@ -27,6 +27,7 @@ from promptls.syntax.yaml.nodes import Mapping, Scalar
 from promptls.text.failure import Failure, WrongUse
 from promptls.text.span import Span
 from promptls.workspace.contract import function_names
+from promptls.workspace.python_calls import calls_in
 from promptls.workspace.snapshot import Known, OpenFile, Snapshot
 
 _NAME: Final = re.compile(r"[^\W\d]\w*")
@@ -188,12 +189,10 @@ def _refuse_change_of_meaning(
     asked = next(edit for edit in edits if (edit.path, edit.span) == (symbol.path, symbol.span))
     renamed = symbol_at(after, asked.path, asked.span.start + _shift(edits, asked))
     found = occurrences(after, renamed) if renamed is not None else ()
-    places = {(each.path, each.span.start) for each in found if each.where != "python"}
-    expected -= {(each.path, each.span.start) for each in found if each.where == "python"}
+    places = {(each.path, each.span.start) for each in found}
     for path, offset in sorted(places - expected):
         raise Failure(f"`{new}` is taken: {_where(after, path, offset)} would be the same thing")
-    programs = {edit.path for edit in edits if edit.is_doubtful and edit.path.endswith(".py")}
-    for path, offset in sorted(each for each in expected - places if each[0] not in programs):
+    for path, offset in sorted(expected - places):
         where = _where(after, path, offset)
         raise Failure(f"`{new}` is taken: {where} would be something else than it is")
 
@@ -218,6 +217,7 @@ def _where(snapshot: Snapshot, path: str, offset: int) -> str:
 def _with(snapshot: Snapshot, edits: tuple[RenameEdit, ...]) -> Snapshot:
     """The workspace as it is with the edits."""
     opened = dict(snapshot.open_files)
+    calls = dict(snapshot.calls)
     for path in dict.fromkeys(edit.path for edit in edits):
         template = snapshot.template(path)
         if template is None:
@@ -227,4 +227,6 @@ def _with(snapshot: Snapshot, edits: tuple[RenameEdit, ...]) -> Snapshot:
             source = source.edited(edit.span, edit.text)
         version = opened[path].version if path in opened else 0
         opened[path] = OpenFile(Template(source), version)
-    return replace(snapshot, revision=snapshot.revision + 1, open_files=opened, known=Known())
+        if path in calls:
+            calls[path] = calls_in(source.text, path)
+    return replace(snapshot, revision=snapshot.revision + 1, open_files=opened, calls=calls, known=Known())

@@ -16,6 +16,8 @@ from promptls.meaning.template import Template
 from promptls.syntax.group import Located, chunks_where, united
 from promptls.syntax.yaml.nodes import Sequence, key_text, scalar_text
 from promptls.text.span import Span
+from promptls.workspace.callers import calls_to
+from promptls.workspace.python_keys import key_spans as python_key_spans
 from promptls.workspace.snapshot import Snapshot
 
 _KEY: Final = "expected_template_data_keys"
@@ -115,3 +117,11 @@ def data_places(snapshot: Snapshot, path: str, template: Template, name: str) ->
             continue
         for span in key_spans(file.suffix.lower(), held.source.text, name, inputs):
             yield Occurrence(str(file), span, "write", "data")
+
+
+def python_places(snapshot: Snapshot, path: str, name: str) -> Iterator[Occurrence]:
+    """The places where Python code passes an input to the template at `path`."""
+    for call in calls_to(snapshot, path):
+        program = snapshot.template(call.file) if name in call.keys else None
+        for span in python_key_spans(program.source.text, call, name) if program is not None else ():
+            yield Occurrence(call.file, span, "write", "python")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from promptls.features.symbols.blocks import block_places, blocks_in
-from promptls.features.symbols.declared_inputs import data_places, declared_places
+from promptls.features.symbols.declared_inputs import data_places, declared_places, python_places
 from promptls.features.symbols.file_names import file_places
 from promptls.features.symbols.find import NO_VARIABLES, symbol_variable
 from promptls.features.symbols.macros import arguments_of, macro_of, other_names
@@ -95,6 +95,7 @@ def _shared_places(snapshot: Snapshot, path: str, variable: Variable) -> Iterato
         if each.variable.is_input and template is not None:
             yield from declared_places(template, each.path, variable.name)
             yield from data_places(snapshot, each.path, template, variable.name)
+            yield from python_places(snapshot, each.path, variable.name)
 
 
 def _variable_places(path: str, variable: Variable) -> Iterator[Occurrence]:
