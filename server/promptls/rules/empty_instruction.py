@@ -42,7 +42,8 @@ def check(context: FileContext) -> Iterator[Finding]:
         return
     span = entry.value.span
     following = context.template.source.slice(span._replace(end=len(context.template.source))).lstrip()
-    if not entry.value.text.strip() and not following.startswith(("{{", "{%")):
+    is_empty = entry.value.tag == "null" or not entry.value.text.strip()
+    if is_empty and not following.startswith(("{{", "{%")):
         yield Finding(entry.key.span if span.is_empty() else span, "the instruction is empty")
 
 

@@ -3,24 +3,44 @@
 from __future__ import annotations
 
 from promptls.rules.rule import Edit
-from promptls.syntax.yaml.nodes import Mapping, Scalar
+from promptls.syntax.yaml.nodes import Entry, Node, Scalar, Sequence
 from promptls.text.lines import line_end
 from promptls.text.span import Span
 
 
-def is_flow(text: str, mapping: Mapping) -> bool:
-    """Whether the mapping is written in braces."""
-    return text[mapping.span.start : mapping.span.start + 1] == "{"
+def is_flow(text: str, span: Span) -> bool:
+    """Whether the mapping or list at `span` is written in brackets."""
+    return text[span.start : span.start + 1] in {"{", "["}
 
 
-def added_entry(text: str, mapping: Mapping, written: str) -> Edit | None:
-    """An edit that puts `written`, such as `a: 1`, ahead of the mapping's keys; None for an empty one."""
-    if not mapping.entries:
+def added_entry(
+    text: str, span: Span, entries: tuple[Entry, ...], written: str, before: Entry | None = None
+) -> Edit | None:
+    """An edit that puts `written`, such as `a: 1`, ahead of an entry of the mapping at `span`.
+
+    That entry is the first one where none is given; None for a mapping without entries.
+    """
+    if not entries:
         return None
-    start = mapping.entries[0].key.span.start
-    if is_flow(text, mapping):
+    start = (before or entries[0]).key.span.start
+    if is_flow(text, span):
         return Edit(Span(start, start), f"{written}, ")
     return Edit(Span(start, start), f"{written}\n{indentation(text, start)}")
+
+
+def removed_item(text: str, items: Sequence, item: Node) -> Edit | None:
+    """An edit that takes an item out of a list; None where it is the only one."""
+    index = items.items.index(item)
+    if len(items.items) == 1:
+        return None
+    if is_flow(text, items.span):
+        if index + 1 < len(items.items):
+            return Edit(Span(item.span.start, items.items[index + 1].span.start), "")
+        return Edit(Span(items.items[index - 1].span.end, item.span.end), "")
+    begin = max(text.rfind("\n", 0, item.span.start), text.rfind("\r", 0, item.span.start)) + 1
+    end = line_end(text, item.span.end)
+    is_alone = not text[begin : item.span.start].replace("-", "").strip()
+    return Edit(Span(begin, end + len(text[end : end + 1])), "") if is_alone else None
 
 
 def text_start(text: str, scalar: Scalar) -> int:

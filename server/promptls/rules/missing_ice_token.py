@@ -84,7 +84,7 @@ def _without_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTem
             message = (
                 f"`{USUAL_ICE_MARK}` reaches the model as it stands: `{template.name}` has no `ice_token`"
             )
-            edit = added_entry(chunk.text, template.mapping, f'ice_token: "{USUAL_ICE_MARK}"')
+            edit = _token_edit(chunk.text, template.mapping)
             fixes = () if edit is None else (Fix("Add the `ice_token`", (edit,)),)
             yield Finding(span, message, fixes, severity="warning")
 
@@ -150,7 +150,7 @@ def _marks(text: str, scalar: Scalar, mark: str) -> Iterator[Span]:
 
 def _adding_token(text: str, template: EvaluationTemplate) -> tuple[Fix, ...]:
     """The fix that adds the key, and the mark at the beginning of a text that does not hold it."""
-    edit = added_entry(text, template.mapping, f'ice_token: "{USUAL_ICE_MARK}"') if template.mapping else None
+    edit = _token_edit(text, template.mapping) if template.mapping else None
     if edit is None:
         return ()
     edits = [edit]
@@ -166,6 +166,10 @@ def _adding_token(text: str, template: EvaluationTemplate) -> tuple[Fix, ...]:
     return (Fix(f"Add an `ice_token`, `{USUAL_ICE_MARK}`", tuple(edits), preferred=True),)
 
 
+def _token_edit(text: str, mapping: Mapping) -> Edit | None:
+    return added_entry(text, mapping.span, mapping.entries, f'ice_token: "{USUAL_ICE_MARK}"')
+
+
 def _adding_item(text: str, body: Mapping, mark: str) -> tuple[Fix, ...]:
     edit = _item_edit(text, body, mark)
     return () if edit is None else (Fix(f"Begin the dialogue with `{mark}`", (edit,), preferred=True),)
@@ -175,7 +179,7 @@ def _item_edit(text: str, body: Mapping, mark: str) -> Edit | None:
     """An edit that lets a dialogue begin with the mark; None where its `begin` is no list to add to."""
     if body.entry("begin") is None and (rounds := body.entry("round")):
         start = rounds.key.span.start
-        if is_flow(text, body):
+        if is_flow(text, body.span):
             return Edit(Span(start, start), f'begin: ["{mark}"], ')
         indent = indentation(text, start)
         return Edit(Span(start, start), f'begin:\n{indent}  - "{mark}"\n{indent}')

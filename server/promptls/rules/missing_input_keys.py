@@ -2,7 +2,8 @@
 
 ## What it does
 
-Reports a prompt object at whose top level `input_keys` is missing.
+Reports a prompt object at whose top level `input_keys` is missing or null. An empty list is
+only remarked on: Ragas takes it.
 
 ## Why is this bad?
 
@@ -29,13 +30,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.meaning.template import Template
 from promptls.rules.missing_instruction import missing_top_key
-from promptls.rules.rule import OBJECT_KINDS, FileContext, Finding, Rule
+from promptls.rules.rule import OBJECT_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.syntax.yaml.nodes import Scalar, Sequence
 
 
 def check(context: FileContext) -> Iterator[Finding]:
-    """A finding at the first key of an object without the key."""
-    yield from missing_top_key(context, "input_keys")
+    """A finding at the first key of an object without the key, or at a key without a value."""
+    names = _names(context.template)
+    written = f"input_keys: [{', '.join(names)}]" if names else None
+    yield from missing_top_key(context, "input_keys", written)
+    root = context.template.root
+    entry = root.entry("input_keys") if root else None
+    if entry is None:
+        return
+    if isinstance(entry.value, Scalar) and not entry.value.dynamic and entry.value.tag == "null":
+        span = entry.value.span
+        place = entry.key.span if span.is_empty() else span
+        edit = Edit(span, f"{' ' if span.is_empty() else ''}[{', '.join(names)}]")
+        fixes = (Fix(f"Add `{written}`", (edit,)),) if names else ()
+        yield Finding(place, "`input_keys` is null: Ragas refuses that", fixes)
+    elif isinstance(entry.value, Sequence) and not entry.value.items:
+        yield Finding(entry.value.span, "this prompt takes no input", severity="information")
+
+
+def _names(template: Template) -> tuple[str, ...]:
+    """The inputs as the first example has them."""
+    output = template.declarations.data.get("output_key")
+    examples = template.declarations.examples
+    return (
+        tuple(key for key in examples[0].data if isinstance(key, str) and key != output) if examples else ()
+    )
 
 
 RULE = Rule(

@@ -30,23 +30,38 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.meaning.kind import top_keys
-from promptls.rules.rule import OBJECT_KINDS, FileContext, Finding, Rule
+from promptls.rules.mapping_edits import added_entry
+from promptls.rules.rule import OBJECT_KINDS, FileContext, Finding, Fix, Rule
 from promptls.syntax.yaml.nodes import key_text
+from promptls.systems.ragas.vocabulary import NEWER_FILE_KEYS
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """A finding at the first key of an object without the key."""
-    yield from missing_top_key(context, "instruction")
+    yield from missing_top_key(
+        context, "instruction", "instruction: Say in plain language what the model is to do."
+    )
 
 
-def missing_top_key(context: FileContext, key: str) -> Iterator[Finding]:
-    """A finding at the object's first key where `key` is not among its keys, by its lines if need be."""
+def missing_top_key(context: FileContext, key: str, written: str | None) -> Iterator[Finding]:
+    """A finding at the object's first key where `key` is not among its keys, by its lines if need be.
+
+    Its fix adds the line `written`, ahead of the examples where there are any.
+    """
     root = context.template.root
-    if root is None or not root.entries or key in top_keys(context.template.source):
+    keys = top_keys(context.template.source)
+    if root is None or not root.entries or key in keys or keys & NEWER_FILE_KEYS:
         return
     if any(key_text(entry) is None for entry in root.entries):
         return
-    yield Finding(root.entries[0].key.span, f"this prompt object has no `{key}`")
+    before = root.entry("examples") if key != "instruction" else None
+    edit = (
+        added_entry(context.template.source.text, root.span, root.entries, written, before)
+        if written
+        else None
+    )
+    fixes = () if edit is None else (Fix(f"Add `{written}`", (edit,)),)
+    yield Finding(root.entries[0].key.span, f"this prompt object has no `{key}`", fixes)
 
 
 RULE = Rule(

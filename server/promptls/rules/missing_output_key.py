@@ -2,7 +2,7 @@
 
 ## What it does
 
-Reports a prompt object at whose top level `output_key` is missing.
+Reports a prompt object at whose top level `output_key` is missing or empty.
 
 ## Why is this bad?
 
@@ -29,13 +29,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.meaning.template import Template
 from promptls.rules.missing_instruction import missing_top_key
-from promptls.rules.rule import OBJECT_KINDS, FileContext, Finding, Rule
+from promptls.rules.rule import OBJECT_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.syntax.yaml.nodes import Scalar
 
 
 def check(context: FileContext) -> Iterator[Finding]:
-    """A finding at the first key of an object without the key."""
-    yield from missing_top_key(context, "output_key")
+    """A finding at the first key of an object without the key, or at a key without a value."""
+    name = _name(context.template)
+    yield from missing_top_key(context, "output_key", f"output_key: {name}")
+    root = context.template.root
+    entry = root.entry("output_key") if root else None
+    if entry is None or not isinstance(entry.value, Scalar) or entry.value.dynamic:
+        return
+    if entry.value.tag == "null" or not entry.value.text:
+        span = entry.value.span
+        edit = Edit(span, f" {name}" if span.is_empty() else name)
+        place = entry.key.span if span.is_empty() else span
+        yield Finding(
+            place, "`output_key` is empty: Ragas refuses that", (Fix(f"Change to `{name}`", (edit,)),)
+        )
+
+
+def _name(template: Template) -> str:
+    """The one key of the first example that is no input; `output` where there is no such key."""
+    inputs = {key.name for key in template.declarations.inputs or ()}
+    examples = template.declarations.examples
+    others = (
+        [key for key in examples[0].data if isinstance(key, str) and key not in inputs] if examples else []
+    )
+    return others[0] if len(others) == 1 and inputs else "output"
 
 
 RULE = Rule(

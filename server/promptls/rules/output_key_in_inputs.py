@@ -38,7 +38,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.rules.key_edits import without_entry
+from promptls.rules.mapping_edits import removed_item
+from promptls.rules.rule import DECLARING_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.syntax.yaml.nodes import Mapping, Sequence, scalar_text
 
 
 def check(context: FileContext) -> Iterator[Finding]:
@@ -47,13 +50,28 @@ def check(context: FileContext) -> Iterator[Finding]:
     output = declarations.data.get("output_key")
     span = declarations.value_span("output_key")
     if span is not None and any(key.name == output for key in declarations.inputs or ()):
-        yield Finding(span, f"`{output}` is an input as well")
+        edit = _without(context, str(output))
+        fixes = () if edit is None else (Fix(f"Remove `{output}` from `input_keys`", (edit,)),)
+        yield Finding(span, f"`{output}` is an input as well", fixes)
+
+
+def _without(context: FileContext, name: str) -> Edit | None:
+    """The edit that takes the name out of the inputs."""
+    tree = context.template.declarations.tree
+    keys = tree.value("input_keys") if tree else None
+    if isinstance(keys, Sequence):
+        item = next(item for item in keys.items if scalar_text(item) == name)
+        return removed_item(context.template.source.text, keys, item)
+    entry = keys.entry(name) if isinstance(keys, Mapping) else None
+    if not isinstance(keys, Mapping) or entry is None:
+        return None
+    return without_entry(context.template.source.first_chunk, keys.span, keys.entries, entry)
 
 
 RULE = Rule(
     name="output-key-in-inputs",
     summary="an output key that is also an input",
-    severity="error",
+    severity="warning",
     module=__name__,
     kinds=DECLARING_KINDS,
     check=check,

@@ -75,6 +75,11 @@ PROMPT_KEYS: Mapping[str, KeyFact] = table(
 )
 """The keys of a prompt object, in the order in which Ragas saves them."""
 
+NEWER_FILE_KEYS: frozenset[str] = frozenset(
+    {"ragas_version", "original_hash", "format_version", "response_model_info"}
+)
+"""Keys of the files that later releases of Ragas save, which have no `input_keys` and no `output_key`."""
+
 OUTPUT_TYPES: Mapping[str, str] = {
     "json": "The output is JSON; an example's output given as text must parse.",
     "str": "The output is plain text.",
