@@ -55,6 +55,11 @@ class FileNames:
         """The names that are bound in one way, anywhere; the ways are those of `bindings_of`."""
         return _bound_names(self._root).get(kind, frozenset())
 
+    @property
+    def all_bound_names(self) -> frozenset[str]:
+        """The names that are bound anywhere, in whichever way."""
+        return union(list(_bound_names(self._root).values()))
+
     def readings_of(self, name: str) -> Iterator[Reading]:
         """The places where a variable is read, in order."""
         for located, resolver in self.scopes_where(lambda piece: name in _read_names(piece)):

@@ -40,15 +40,15 @@ input_keys: [character]
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from promptls.meaning.parts import chunk_items
 from promptls.meaning.scopes import GLOBALS, INJECTED, chunk_events
 from promptls.rules.misspelt import misspelt
-from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.rules.rule import PARTS_KINDS, CheckNames, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.group import chunks_where, united
+from promptls.syntax.group import union, united
 from promptls.syntax.yaml.nodes import Sequence, scalar_text
 from promptls.text.nearest import nearest
 from promptls.text.span import Span
@@ -66,32 +66,50 @@ class _Expecting(NamedTuple):
     read: frozenset[str]
 
 
-def check(context: FileContext) -> Iterator[Finding]:
-    """The expected keys of the file's parts that do not fit."""
-    for located in chunks_where(context.template.source.root, _is_expecting):
-        for part in _expecting(located.chunk):
-            yield from _in_part(context, part, context.template.names.input_names, located.start)
+class _Fact(NamedTuple):
+    """What the file says of a name: whether it may be an input, and what is wrong with expecting it."""
+
+    is_input: bool
+    objection: str
 
 
-def _in_part(context: FileContext, part: _Expecting, inputs: frozenset[str], start: int) -> Iterator[Finding]:
+def facts(context: FileContext) -> dict[str, object]:
+    """What there is to know of the names that parts expect, and of those that such parts read.
+
+    Nothing where the functions file, which may provide any of them, cannot be read.
+    """
     functions = function_names(context.snapshot, context.path)
-    unlisted = (part.read & inputs) - {name for name, _ in part.listed} - (functions or frozenset())
-    for name, span in part.listed:
-        if name in part.read or name in INJECTED or functions is None or name in functions:
-            continue
-        message = _objection(context, name)
-        if message:
-            meant = nearest(name, unlisted)
-            yield misspelt(span.shifted(start), message, name, {meant} if meant else ())
-            unlisted -= {meant or ""}
-    if unlisted and functions is not None:
-        names = ", ".join(f"`{name}`" for name in sorted(unlisted))
-        message = f"this part reads {names} too, and nobody says so where that is missing"
-        fixes: tuple[Fix, ...] = ()
-        if part.end is not None:
-            added = Edit(Span(part.end, part.end), "".join(f", {name}" for name in sorted(unlisted)))
-            fixes = (Fix(f"Add {names}", (added,)).shifted(start),)
-        yield Finding(part.place.shifted(start), message, fixes, severity="information")
+    if functions is None:
+        return {}
+    inputs = context.template.names.input_names
+    root = context.template.source.root
+    listed = _listed(root)
+    return {
+        name: _Fact(name in inputs, _objection(context, name) if name in listed else "")
+        for name in _mentioned(root) - functions
+    }
+
+
+def check_names(chunk: Chunk, known: Mapping[str, Any]) -> Iterator[Finding]:
+    """The expected keys of the chunk's parts that do not fit."""
+    for part in _expecting(chunk):
+        unlisted = {name for name in part.read if name in known and known[name].is_input}
+        unlisted -= {name for name, _ in part.listed}
+        for name, span in part.listed:
+            if name in part.read or name in INJECTED or name not in known:
+                continue
+            if message := known[name].objection:
+                meant = nearest(name, unlisted)
+                yield misspelt(span, message, name, {meant} if meant else ())
+                unlisted -= {meant or ""}
+        if unlisted:
+            names = ", ".join(f"`{name}`" for name in sorted(unlisted))
+            message = f"this part reads {names} too, and nobody says so where that is missing"
+            fixes: tuple[Fix, ...] = ()
+            if part.end is not None:
+                added = Edit(Span(part.end, part.end), "".join(f", {name}" for name in sorted(unlisted)))
+                fixes = (Fix(f"Add {names}", (added,)),)
+            yield Finding(part.place, message, fixes, severity="information")
 
 
 def _objection(context: FileContext, name: str) -> str:
@@ -134,7 +152,15 @@ def _expecting(chunk: Chunk) -> tuple[_Expecting, ...]:
     return tuple(found)
 
 
-_is_expecting: Final = united(lambda chunk: bool(_expecting(chunk)), any)
+_listed: Final = united(
+    lambda chunk: frozenset(name for part in _expecting(chunk) for name, _ in part.listed), union
+)
+"""The names that a piece's parts expect."""
+_mentioned: Final = united(
+    lambda chunk: union([_listed(chunk), *(part.read for part in _expecting(chunk))]), union
+)
+"""The names that a piece's parts with expected keys list or read."""
+
 
 RULE = Rule(
     name="conflicting-expected-keys",
@@ -142,5 +168,5 @@ RULE = Rule(
     severity="warning",
     module=__name__,
     kinds=PARTS_KINDS,
-    check=check,
+    check_names=CheckNames(facts, _mentioned, check_names),
 )

@@ -112,7 +112,7 @@ class Rule:
     `check_chunk` looks at one chunk, with spans that count from the chunk's start, and its findings
     are kept with the chunk; `check_declared` too, for as long as the file declares the same, and
     `check_names` for as long as the names that the chunk mentions mean the same. `check_rendering`
-    looks at what a file was rendered to, once the typing pauses. A rule has one of the five.
+    looks at what a file was rendered to, once the typing pauses.
     """
 
     name: str

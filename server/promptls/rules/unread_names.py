@@ -15,12 +15,15 @@ def unread(context: FileContext, kind: str) -> Iterator[Binding]:
     None where an include cannot be followed, where the file is broken, or where another file
     names this one and may import what it binds.
     """
-    bindings = list(context.template.names.bindings_of(kind))
-    if not bindings or context.template.syntax_problems or context.snapshot.includers(context.path):
+    names = context.template.names
+    unread_here = names.bound_names(kind) - names.read_names
+    if not unread_here or context.template.syntax_problems or context.snapshot.includers(context.path):
         return
     if not contract_of(context.snapshot, context.path).is_whole:
         return
-    read = names_handed_on(context.snapshot, context.path) | context.template.names.read_names
-    for binding in bindings:
-        if binding.name not in read and not binding.name.startswith("_"):
+    read = names_handed_on(context.snapshot, context.path)
+    if unread_here <= read:
+        return
+    for binding in names.bindings_of(kind):
+        if binding.name in unread_here and binding.name not in read and not binding.name.startswith("_"):
             yield binding

@@ -30,23 +30,23 @@ Use instead:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from promptls.rules.argument_fit import misfits
 from promptls.rules.macro_calls import (
-    Callees,
+    Callee,
     bound_names,
     called_names,
     callees_of,
     chunk_calls,
     is_call_block,
 )
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
-from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.group import Piece, chunks_where, united
+from promptls.rules.rule import PARTS_KINDS, CheckNames, FileContext, Finding, Rule
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.builtins import FILTERS, FUNCTIONS, TESTS, filter_signature, test_signature
-from promptls.syntax.jinja.nodes import Attribute, Filter, Name, Test
+from promptls.syntax.jinja.nodes import Attribute, Filter, Test
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.jinja.signature import Signature, Taken
 
@@ -59,10 +59,8 @@ _OWN: Final = {
 """The functions that every template has, without `dict` and `namespace`, which take whatever Python's do."""
 
 
-@kept
-def _in_filters(chunk: Chunk) -> tuple[Finding, ...]:
-    """The misfits in filters and tests of the chunk; spans count from its start."""
-    found: list[Finding] = []
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """The arguments of filters and tests that do not fit."""
     for start, node in expressions_in(chunk):
         if isinstance(node, Filter) and node.name in FILTERS:
             signature = filter_signature(node.name)
@@ -71,61 +69,21 @@ def _in_filters(chunk: Chunk) -> tuple[Finding, ...]:
         else:
             continue
         if signature.parameters or node.arguments:
-            found += (each.shifted(start) for each in misfits(signature, node.arguments, node.name_span))
-    return tuple(found)
+            for finding in misfits(signature, node.arguments, node.name_span):
+                yield finding.shifted(start)
 
 
-@kept
-def _in_functions(chunk: Chunk) -> tuple[Finding, ...]:
-    """The misfits in calls of Jinja's and Prompt Poet's own functions; spans count from the chunk's start."""
-    return tuple(
-        finding.shifted(start)
-        for start, name, call in chunk_calls(chunk)
-        if name in _OWN and isinstance(call.function, Name)
-        for finding in misfits(_OWN[name], call.arguments, call.function.span)
-    )
+def facts(context: FileContext) -> dict[str, object]:
+    """What the names lead to that the file calls, where that is one thing all over the file."""
+    called = called_names(context.template.source.root)
+    own = called & _OWN.keys() - bound_names(context.template.names)
+    return {**callees_of(context, called), **{name: Callee(_OWN[name]) for name in own}}
 
 
-_filter_misfits: Final = united(lambda chunk: bool(_in_filters(chunk)), any)
-_function_misfits: Final = united(lambda chunk: bool(_in_functions(chunk)), any)
-
-
-def check(context: FileContext) -> Iterator[Finding]:
-    """The calls whose arguments do not fit."""
-    root = context.template.source.root
-    for located in chunks_where(root, _filter_misfits):
-        yield from (each.shifted(located.start) for each in _in_filters(located.chunk))
-    for located in chunks_where(root, _function_misfits):
-        if _OWN.keys().isdisjoint(bound_names(context.template.names)):
-            yield from (each.shifted(located.start) for each in _in_functions(located.chunk))
-    callees = callees_of(context, called_names(root))
-    if callees:
-        yield from _in_piece(root, callees)
-
-
-def _in_piece(piece: Piece, callees: Callees) -> tuple[Finding, ...]:
-    """The misfits in calls of what the file knows, kept with the piece as long as that stays the same."""
-    if called_names(piece).isdisjoint(callees):
-        return ()
-    known = piece.kept.get(_in_piece)
-    if isinstance(known, tuple) and known[0] == callees:
-        return known[1]  # type: ignore[no-any-return]  # put there below
-    if isinstance(piece, Chunk):
-        found = tuple(_in_chunk(piece, callees))
-    else:
-        children: tuple[Piece, ...] = piece.children
-        found = tuple(
-            finding.shifted(start)
-            for start, child in zip(piece.starts, children, strict=False)
-            for finding in _in_piece(child, callees)
-        )
-    piece.kept[_in_piece] = (callees, found)
-    return found
-
-
-def _in_chunk(chunk: Chunk, callees: Callees) -> Iterator[Finding]:
+def check_names(chunk: Chunk, callees: Mapping[str, Any]) -> Iterator[Finding]:
+    """The arguments of calls in the chunk that do not fit."""
     for start, name, call in chunk_calls(chunk):
-        callee = callees.get(name)
+        callee: Callee | None = callees.get(name)
         function = call.function
         if isinstance(function, Attribute):
             callee = callee.members.get(function.name) if callee else None
@@ -145,5 +103,6 @@ RULE = Rule(
     severity="error",
     module=__name__,
     kinds=PARTS_KINDS,
-    check=check,
+    check_chunk=check_chunk,
+    check_names=CheckNames(facts, called_names, check_names),
 )

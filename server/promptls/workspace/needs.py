@@ -146,7 +146,12 @@ class _Search:
             is_whole = is_whole and below.is_whole
             if below.by_name:
                 all_below[reference] = below
-        if not all_below:
+        bound = template.names.all_bound_names
+        if all(bound.isdisjoint(below.by_name) for below in all_below.values()):
+            for reference, below in all_below.items():
+                for name, needs in below.by_name.items():
+                    own = found.setdefault(name, {})
+                    own.update((Need(need.path, reference, need.is_free), None) for need in needs)
             return is_whole
         for reference, resolver in _scopes_at_references(template):
             if reference not in all_below:
