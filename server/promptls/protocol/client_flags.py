@@ -85,7 +85,9 @@ class ClientFlags:
     resolves_symbols: bool = False
     """Asks for the place of a symbol of the workspace when it needs it."""
     newer_symbol_kinds: bool = False
-    """Says which kinds of symbols it knows: more than the protocol's first version had."""
+    """Says which kinds of symbols of the workspace it knows, beyond the first ones of the protocol."""
+    newer_outline_kinds: bool = False
+    """The same of the symbols of a document."""
     folds_lines_only: bool = False
     """Folds whole lines, and leaves columns alone."""
     most_folds: int | None = None
@@ -175,6 +177,7 @@ def client_flags(capabilities: types.ClientCapabilities) -> ClientFlags:
         declaration_links=has("text_document.declaration.link_support"),
         resolves_symbols="location.range" in formats("workspace.symbol.resolve_support.properties"),
         newer_symbol_kinds=has("workspace.symbol.symbol_kind.value_set"),
+        newer_outline_kinds=has("text_document.document_symbol.symbol_kind.value_set"),
         folds_lines_only=has("text_document.folding_range.line_folding_only"),
         most_folds=most_folds(capabilities),
         fold_kinds=formats("text_document.folding_range.folding_range_kind.value_set"),

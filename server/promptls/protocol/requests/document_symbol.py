@@ -50,7 +50,7 @@ def _tree(session: Session, source: Source, symbol: Symbol) -> types.DocumentSym
     )
     return types.DocumentSymbol(
         name=symbol.name or "?",
-        kind=_KINDS[symbol.kind],
+        kind=_kind(session, symbol),
         range=to_range(source, symbol.span, session.unit),
         selection_range=to_range(source, name_span, session.unit),
         detail=symbol.detail or None,
@@ -58,10 +58,17 @@ def _tree(session: Session, source: Source, symbol: Symbol) -> types.DocumentSym
     )
 
 
+def _kind(session: Session, symbol: Symbol) -> types.SymbolKind:
+    kind = _KINDS[symbol.kind]
+    # Clients that list no kinds know those of the protocol's first version.
+    is_newer = kind.value > types.SymbolKind.Array.value
+    return types.SymbolKind.Class if is_newer and not session.flags.newer_outline_kinds else kind
+
+
 def _flat(
     session: Session, uri: str, source: Source, symbol: Symbol, container: str | None
 ) -> list[types.SymbolInformation]:
     place = types.Location(uri, to_range(source, symbol.span, session.unit))
-    own = types.SymbolInformation(place, symbol.name or "?", _KINDS[symbol.kind], container_name=container)
+    own = types.SymbolInformation(place, symbol.name or "?", _kind(session, symbol), container_name=container)
     below = (_flat(session, uri, source, child, symbol.name) for child in symbol.children)
     return [own, *(each for found in below for each in found)]
