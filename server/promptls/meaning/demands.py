@@ -34,6 +34,12 @@ _TAKES_TEXT: Final = frozenset(
      "int", "float"}
 )  # fmt: skip
 """Filters that take text, and make text of whatever else they are given."""
+FILTER_NEEDS: Final = {
+    **dict.fromkeys(sorted(SAME_LIST | _TAKES_LIST), "iterated"),
+    **dict.fromkeys(("abs", "round"), "number"),
+    **dict.fromkeys(("dictsort", "items"), "mapping"),
+}
+"""What a filter fails without, as `Use.need` says it."""
 _MAPPING_METHODS: Final = frozenset({"items", "keys", "values", "get"})
 _LIST_METHODS: Final = frozenset({"append", "extend", "insert", "sort", "reverse"})
 _TEXT_METHODS: Final = frozenset(
@@ -69,6 +75,16 @@ def operand_shapes(node: Operation) -> list[Shape]:
         return [_beside(operator, right, left), _beside(operator, left, right, is_right=True)]
     is_sign = len(node.operands) == 1
     return [NUMBER if is_sign else UNKNOWN for _ in node.operands]
+
+
+def operand_need(node: Operation, shape: Shape) -> str:
+    """What an operand of this shape must be, or the operation fails; empty where any type will do."""
+    operator = node.operators[0] if len(node.operators) == 1 else ""
+    if operator in _ARITHMETIC and shape == NUMBER:
+        return "number"
+    if operator in _ORDER or operator == "+":
+        return {"number": "number", "text": "text"}.get(shape.kind, "")
+    return ""
 
 
 def _beside(operator: str, other: Expression, own: Expression, *, is_right: bool = False) -> Shape:

@@ -16,7 +16,7 @@ from promptls.meaning.template import Template
 from promptls.meaning.use import Bind, Close, Middle, Open, Rebind, Use
 from promptls.meaning.uses import chunk_uses
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.group import Group, united
+from promptls.syntax.group import Group, chunks_from, united
 from promptls.syntax.jinja.nodes import Expression
 
 _MOST_STEPS: Final = 20
@@ -89,6 +89,21 @@ def shapes_at(template: Template, offset: int, used: Mapping[str, Shape]) -> Map
     walk = _walk_to(template, offset)
     walk.use_all(used)
     return walk.shapes()
+
+
+def resolved_uses(template: Template) -> Iterator[Use]:
+    """Every use of a value that comes from outside the template, in order, with its path from there.
+
+    Goes over the whole file. Spans count from the start of the file.
+    """
+    walk = _Walk()
+    for located in chunks_from(template.source.root, 0):
+        for tag in chunk_uses(located.chunk):
+            for event in tag.events:
+                if not isinstance(event, Use):
+                    walk.step(event)
+                elif way := walk.resolved(event.path):
+                    yield event._replace(path=way, span=event.span.shifted(located.start))
 
 
 def _walk_to(template: Template, offset: int) -> _Walk:

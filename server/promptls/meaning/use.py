@@ -10,11 +10,17 @@ from promptls.text.span import Span
 
 
 class Use(NamedTuple):
-    """One use of a value: the shape that it must have there, and the place of what is used."""
+    """One use of a value: the shape that it must have there, and the place of what is used.
+
+    `need` says what fails where the value is of another type: it is `iterated`, `called`, used as a
+    `number`, as `text` or as a `mapping`, or asked for the attribute behind a dot, `.strip`. Empty
+    where a value of any type will do.
+    """
 
     path: Path
     shape: Shape
     span: Span
+    need: str = ""
 
 
 class Bind(NamedTuple):

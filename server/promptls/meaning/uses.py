@@ -11,6 +11,7 @@ from typing import Final
 
 from promptls.meaning.demands import (
     ANY,
+    FILTER_NEEDS,
     LIST,
     MAPPING,
     METHOD_SHAPES,
@@ -22,6 +23,7 @@ from promptls.meaning.demands import (
     arguments_of,
     filter_shape,
     named_key,
+    operand_need,
     operand_shapes,
 )
 from promptls.meaning.paths import (
@@ -120,7 +122,10 @@ class _Reader:
 
     def _bound_in_loop(self, over: Expression, target: Expression | None) -> Iterator[Bind]:
         mapping, has_keys, has_values = _gone_through(over)
-        path = self._use(mapping or over, MAPPING if mapping is not None else LIST)
+        if mapping is None:
+            path = self._use(over, LIST, "iterated")
+        else:
+            path = self._use(mapping, MAPPING, "mapping")
         way: Path = ()
         if path and has_values:
             way = (*path, Step(Each.VALUE if mapping is not None else Each.ELEMENT))
@@ -166,18 +171,18 @@ class _Reader:
 
     # -- expressions ----------------------------------------------------------------
 
-    def _emit(self, path: Path, shape: Shape, node: Expression) -> None:
+    def _emit(self, path: Path, shape: Shape, node: Expression, need: str = "") -> None:
         if path[-1].key is Each.INDEX:
-            path, shape = path[:-1], UNKNOWN  # a text has elements with numbers too
+            path, shape, need = path[:-1], UNKNOWN, ""  # a text has elements with numbers too
         for asked in self._asked:
             path = under_question(path, asked)
-        self._events.append(Use(path, shape, node.span.shifted(self._start)))
+        self._events.append(Use(path, shape, node.span.shifted(self._start), need))
 
-    def _use(self, node: Expression, shape: Shape) -> Path:
-        """Note that what `node` gives is used as `shape`; the path to it."""
+    def _use(self, node: Expression, shape: Shape, need: str = "") -> Path:
+        """Note that what `node` gives is used as `shape`, and fails to be without `need`; the path to it."""
         path = path_of(node)
         if path:
-            self._emit(path, shape, node)
+            self._emit(path, shape, node, need)
             self._on_the_way(node)
         else:
             self._inside(node, shape)
@@ -232,7 +237,7 @@ class _Reader:
                 self._logic(node, None if word == "not" else shape)
             case Operation():
                 for operand, needed in zip(node.operands, operand_shapes(node), strict=True):
-                    self._use(operand, needed)
+                    self._use(operand, needed, operand_need(node, needed))
             case Conditional():
                 self._conditional(node, shape)
             case Test():
@@ -277,7 +282,8 @@ class _Reader:
         """What a filter says of the value at `path` that it is given, and what its arguments use."""
         target = node.target
         if path and target is not None and (shape := filter_shape(node)) is not None:
-            self._emit(with_optional_end(path) if node.name in DEFAULTS else path, shape, target)
+            way = with_optional_end(path) if node.name in DEFAULTS else path
+            self._emit(way, shape, target, FILTER_NEEDS.get(node.name, ""))
             if key := named_key(node):
                 self._emit((*path, Step(Each.ELEMENT), *map(Step, key.split("."))), UNKNOWN, target)
         for argument in node.arguments:
@@ -286,19 +292,22 @@ class _Reader:
     def _call(self, node: Call) -> None:
         match node.function:
             case Name(name="range"):
-                self._arguments(node, NUMBER)
+                self._arguments(node, NUMBER, "number")
             case Name(name="escape_special_characters"):
-                self._arguments(node, TEXT)
+                self._arguments(node, TEXT, "text")
             case Attribute(target=target, name=name) if name in METHOD_SHAPES:
-                self._use(target, METHOD_SHAPES[name])
+                self._use(target, METHOD_SHAPES[name], f".{name}")
                 self._arguments(node, UNKNOWN)
             case function:
-                self._use(function, Shape("callable", arguments=arguments_of(node)))
+                self._use(function, Shape("callable", arguments=arguments_of(node)), "called")
                 self._arguments(node, UNKNOWN)
 
-    def _arguments(self, node: Call, shape: Shape) -> None:
+    def _arguments(self, node: Call, shape: Shape, need: str = "") -> None:
         for argument in node.arguments:
-            self._use(argument.value if isinstance(argument, Keyword) else argument, shape)
+            if isinstance(argument, Keyword):
+                self._use(argument.value, shape)
+            else:
+                self._use(argument, shape, need)
 
 
 def _gone_through(over: Expression) -> tuple[Expression | None, bool, bool]:

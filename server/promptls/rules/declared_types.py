@@ -1,0 +1,115 @@
+"""Whether a value of a declared JSON type can be used as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from promptls.meaning.paths import Each, Path
+from promptls.meaning.use import Use
+
+_PYTHON: Final[dict[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+}
+"""The Python types that data of a JSON type has."""
+_ALLOWED: Final = {
+    "iterated": frozenset({"string", "array", "object"}),
+    "called": frozenset[str](),
+    "number": frozenset({"integer", "number", "boolean"}),
+    "text": frozenset({"string"}),
+    "mapping": frozenset({"object"}),
+}
+_WORDS: Final = {
+    "iterated": "which cannot be gone through",
+    "called": "which cannot be called",
+    "number": "which is no number",
+    "text": "which is no text",
+    "mapping": "which has no keys",
+}
+
+
+def mismatch(schema: Any, use: Use) -> str | None:
+    """What is wrong with using a value in this way; None where nothing certainly is.
+
+    `schema` is that of the variable at which the use's path begins.
+    """
+    for index, step in enumerate(use.path[1:], start=1):
+        types = declared_types(schema)
+        if types is None:
+            return None
+        if isinstance(step.key, str):
+            if not _has_key(schema, types, step.key):
+                return f"{_declared(use.path[:index], types)}, which has no `{step.key}`"
+        elif not types <= _element_types(step.key):
+            # A loop over what has no elements is told where it begins.
+            is_told = step.key is not Each.INDEX or types & _element_types(step.key)
+            return None if is_told else f"{_declared(use.path[:index], types)}, which has no elements"
+        schema = _below(schema, types, step.key)
+    types = declared_types(schema)
+    if types is None or not use.need:
+        return None
+    if use.need.startswith("."):
+        attribute = use.need[1:]
+        if _has_key(schema, types, attribute):
+            return None
+        return f"{_declared(use.path, types)}, which has no `{attribute}`"
+    if types & _ALLOWED[use.need]:
+        return None
+    return f"{_declared(use.path, types)}, {_WORDS[use.need]}"
+
+
+def declared_types(schema: Any) -> frozenset[str] | None:
+    """The JSON types that a schema allows, without `null`; None where it does not say them all."""
+    if not isinstance(schema, Mapping):
+        return None
+    kinds = schema.get("type")
+    named = [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else []
+    types = frozenset(kind for kind in named if isinstance(kind, str) and kind != "null")
+    return types if types and types <= _PYTHON.keys() else None
+
+
+def _element_types(key: object) -> frozenset[str]:
+    if key is Each.VALUE:
+        return frozenset({"object"})
+    return frozenset({"string", "array", "object"})
+
+
+def _has_key(schema: Mapping[str, Any], types: frozenset[str], key: str) -> bool:
+    """Whether a value of one of the types may have an attribute or a key of this name."""
+    if "object" in types:
+        properties = schema.get("properties")
+        is_closed = schema.get("additionalProperties") is False and "patternProperties" not in schema
+        if not is_closed or not isinstance(properties, Mapping) or key in properties:
+            return True
+    return any(hasattr(python, key) for kind in types for python in _PYTHON[kind])
+
+
+def _below(schema: Mapping[str, Any], types: frozenset[str], key: object) -> Any:
+    """The schema of what a step leads to; None where it is not declared."""
+    if len(types) > 1:
+        return None
+    if isinstance(key, str):
+        if any(hasattr(python, key) for kind in types for python in _PYTHON[kind]):
+            return None  # it may be a method
+        properties = schema.get("properties")
+        return properties.get(key) if isinstance(properties, Mapping) else None
+    if key is Each.VALUE:
+        return schema.get("additionalProperties") if "properties" not in schema else None
+    return schema.get("items") if types == {"array"} else None
+
+
+def _declared(path: Path, types: frozenset[str]) -> str:
+    """The beginning of a sentence: what is declared of the value at the end of a path."""
+    words = str(path[0].key)
+    for step in path[1:]:
+        if isinstance(step.key, str):
+            words += f".{step.key}"
+        else:
+            words += "[…]"
+    kinds = " or ".join(f"{'an' if kind[0] in 'aio' else 'a'} {kind}" for kind in sorted(types))
+    return f"`{words}` is declared as {kinds}"
