@@ -56,11 +56,11 @@ def check(context: FileContext) -> Iterator[Finding]:
     output = declarations.data.get("output_key")
     if isinstance(output, str) and output:
         wanted.append(output)
-    text = context.template.source.text
     for number, example in enumerate(declarations.examples, start=1):
         place = example.entries[0].key.span if example.entries else example.span
         for name in wanted:
             if name not in example.data:
+                text = context.template.source.text
                 edit = added_entry(text, example.span, example.entries, f"{name}: null")
                 fixes = () if edit is None else (Fix(f"Add `{name}`, to be filled in", (edit,)),)
                 yield Finding(Span(*place), f"example {number} has no `{name}`", fixes)

@@ -146,23 +146,30 @@ class _Search:
             is_whole = is_whole and below.is_whole
             if below.by_name:
                 all_below[reference] = below
-        bound = template.names.all_bound_names
-        if all(bound.isdisjoint(below.by_name) for below in all_below.values()):
-            for reference, below in all_below.items():
-                for name, needs in below.by_name.items():
-                    own = found.setdefault(name, {})
-                    own.update((Need(need.path, reference, need.is_free), None) for need in needs)
-            return is_whole
-        for reference, resolver in _scopes_at_references(template):
-            if reference not in all_below:
-                continue
-            for name, needs in all_below[reference].by_name.items():
-                binding, is_certain = resolver.meaning(name)
-                if binding is None or not is_certain:
-                    own = found.setdefault(name, {})
-                    for need in needs:
-                        own[Need(need.path, reference, need.is_free and binding is None)] = None
+        _hand_on(template, all_below, found)
         return is_whole
+
+
+def _hand_on(
+    template: Template, below: Mapping[TemplateReference, Needs], found: dict[str, dict[Need, None]]
+) -> None:
+    """Add the needs of included files that the template does not certainly bind at their include."""
+    bound = template.names.all_bound_names
+    if all(bound.isdisjoint(needs.by_name) for needs in below.values()):
+        for reference, needs in below.items():
+            for name, each in needs.by_name.items():
+                own = found.setdefault(name, {})
+                own.update((Need(need.path, reference, need.is_free), None) for need in each)
+        return
+    for reference, resolver in _scopes_at_references(template):
+        if reference not in below:
+            continue
+        for name, each in below[reference].by_name.items():
+            binding, is_certain = resolver.meaning(name)
+            if binding is None or not is_certain:
+                own = found.setdefault(name, {})
+                for need in each:
+                    own[Need(need.path, reference, need.is_free and binding is None)] = None
 
 
 def needed_shapes(snapshot: Snapshot, path: str) -> Mapping[str, Shape]:
