@@ -29,7 +29,7 @@ class RenderedFindings:
         return self._found.get(path, ())
 
     def edited(self, path: str, span: Span, length: int) -> None:
-        """The file's `span` has become `length` characters: findings behind it move, those in it go.
+        """The file's `span` has become `length` characters: findings behind it move, those at it go.
 
         They come again with the next rendering, where they still hold.
         """
@@ -39,9 +39,10 @@ class RenderedFindings:
         by = length - (span.end - span.start)
         kept = []
         for finding in known:
-            if finding.span.end < span.start:
+            spans = [finding.span, *(edit.span for fix in finding.fixes for edit in fix.edits)]
+            if max(each.end for each in spans) < span.start:
                 kept.append(finding)
-            elif finding.span.start > span.end:
+            elif min(each.start for each in spans) > span.end:
                 kept.append(finding.shifted(by))
         self._found[path] = tuple(kept)
 

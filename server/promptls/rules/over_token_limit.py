@@ -61,6 +61,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import accumulate
 
+from promptls.meaning.kind import Kind
 from promptls.rendering.file_rendering import (
     FileRendering,
     RowTokens,
@@ -70,7 +71,7 @@ from promptls.rendering.file_rendering import (
     sample_words,
 )
 from promptls.rendering.outcome import Rendering
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule, Severity
+from promptls.rules.rule import FileContext, Finding, Rule, Severity
 from promptls.text.span import Span
 from promptls.workspace.included_parts import included_part_names
 
@@ -141,6 +142,6 @@ RULE = Rule(
     summary="a prompt with more tokens than its limit",
     severity="warning",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=frozenset({Kind.PARTS, Kind.OBJECT}),
     check_rendering=check_rendering,
 )

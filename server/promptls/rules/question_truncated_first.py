@@ -49,11 +49,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from promptls.meaning.kind import Kind
 from promptls.meaning.template import PlacedPart
 from promptls.rendering.file_rendering import FileRendering, part_place, rendered_parts
 from promptls.rendering.outcome import RenderedPart
 from promptls.rules.key_edits import without_entry
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Fix, Rule
+from promptls.rules.rule import FileContext, Finding, Fix, Rule
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.truncation import Block, truncation_blocks
 from promptls.workspace.included_parts import included_part_names
@@ -134,6 +135,6 @@ RULE = Rule(
     summary="a question that is cut before what only surrounds it",
     severity="warning",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=frozenset({Kind.PARTS}),
     check_rendering=check_rendering,
 )

@@ -50,9 +50,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from promptls.meaning.kind import Kind
 from promptls.meaning.prefix import unstable_prefix
 from promptls.rendering.file_rendering import FileRendering
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
+from promptls.rules.rule import FileContext, Finding, Rule
 
 LEAST_TOKENS: Final = 1024
 """How many tokens a prompt must have for providers to keep its beginning."""
@@ -78,6 +79,6 @@ RULE = Rule(
     summary="a changing input ahead of long fixed text",
     severity="hint",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=frozenset({Kind.PARTS}),
     check_rendering=check_rendering,
 )

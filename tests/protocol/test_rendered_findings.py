@@ -1,0 +1,57 @@
+"""Diagnostics that need a rendering come after the others, and move along with the text."""
+
+from __future__ import annotations
+
+import pytest
+from lsp_editor import Editor
+from lsprotocol import types
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+BROKEN_BY_DATA = """\
+{#---
+input_keys: [text]
+output_key: label
+examples:
+  - {text: "one\\ntwo: three", label: urgent}
+---#}
+- name: instructions
+  role: system
+  content: Say how urgent it is.
+- name: ticket
+  content: |
+    {{ text }}
+"""
+
+
+def broken(found: list[types.Diagnostic]) -> list[types.Range]:
+    return [each.range for each in found if each.code == "rendered-yaml"]
+
+
+async def test_what_a_rendering_shows_is_a_diagnostic_with_a_fix(editor: Editor) -> None:
+    uri = editor.open("broken.yml.j2", BROKEN_BY_DATA)
+    found = await editor.diagnostics(uri, broken)
+    (diagnostic,) = [each for each in found if each.code == "rendered-yaml"]
+    assert diagnostic.range == editor.range_of(uri, "{{ text }}")
+    assert diagnostic.severity == types.DiagnosticSeverity.Error
+
+    actions = await editor.client.text_document_code_action_async(
+        types.CodeActionParams(
+            types.TextDocumentIdentifier(uri),
+            diagnostic.range,
+            types.CodeActionContext([diagnostic], only=[types.CodeActionKind.QuickFix]),
+        )
+    )
+    assert "Escape it" in [action.title for action in actions or ()]
+
+
+async def test_it_moves_along_with_the_text_and_goes_with_its_cause(editor: Editor) -> None:
+    uri = editor.open("moving.yml.j2", BROKEN_BY_DATA)
+    await editor.diagnostics(uri, broken)
+
+    editor.replace(uri, "role: system", "role: system\n  truncation_priority: 1")
+    moved = editor.range_of(uri, "{{ text }}")
+    assert broken(await editor.diagnostics(uri, lambda found: broken(found) == [moved])) == [moved]
+
+    editor.replace(uri, "{{ text }}", "{{ escape_special_characters(text) }}")
+    await editor.diagnostics(uri, lambda found: not broken(found))
