@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
+from promptls.protocol.dispatch import ExpectedAnswers
 from promptls.protocol.server import PromptServer, create_server
 
 Json = dict[str, Any]
@@ -19,6 +21,7 @@ class InProcess:
         self.root = root
         self.capabilities = capabilities or {}
         self.server: PromptServer = create_server()
+        logging.getLogger("pygls.protocol.json_rpc").addFilter(ExpectedAnswers())
         self.server.protocol.set_writer(self, include_headers=False)
         self.messages: list[Json] = []
         self._next_id = 0
