@@ -10,11 +10,13 @@ from textwrap import dedent
 from typing import Final
 
 from promptls.meaning.header import Example
+from promptls.meaning.parts import Part, chunk_items
 from promptls.meaning.prefix import unstable_prefix
 from promptls.meaning.template import PlacedPart, Template
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering
 from promptls.rendering.samples import PLACEHOLDERS, Sample
+from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.yaml.nodes import key_text
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
@@ -96,10 +98,20 @@ def part_place(placed: PlacedPart, key: str = "name") -> Span:
 
 def template_text(template: Template, placed: PlacedPart) -> str:
     """The part's content as the template has it, Jinja and all, without the block's indentation."""
+    return _part_texts(template.source.located(placed.start).chunk)[placed.part.span]
+
+
+@kept
+def _part_texts(chunk: Chunk) -> dict[Span, str]:
+    """The content of each part in the chunk, by the part's place."""
+    return {part.span: _part_text(chunk, part) for part in chunk_items(chunk).parts}
+
+
+def _part_text(chunk: Chunk, part: Part) -> str:
     texts = []
-    for entry in placed.part.entries:
+    for entry in part.entries:
         if key_text(entry) in {"content", "sections"}:
-            text = template.source.slice(entry.value.span.shifted(placed.start))
+            text = chunk.text[entry.value.span.start : entry.value.span.end]
             first, line_end, rest = text.partition("\n")
             texts.append(first + line_end + dedent(rest) if first.strip() in {"|", ">"} else dedent(text))
     return "\n".join(texts)
@@ -115,7 +127,7 @@ def example_text(example: Example) -> str:
 def template_texts(template: Template) -> tuple[str, ...]:
     """The texts whose tokens a rendering counts: of all parts, the fixed ones in them, and the examples."""
     prefix = unstable_prefix(template)
-    parts = (template_text(template, placed) for placed in template.parts)
+    parts = (text for chunk in template.source.chunks for text in _part_texts(chunk).values())
     examples = map(example_text, template.declarations.examples[:_MOST_EXAMPLES])
     return (*parts, *(prefix.fixed if prefix else ()), *examples)
 
