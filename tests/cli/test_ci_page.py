@@ -41,8 +41,9 @@ def test_the_hooks_that_it_names_are_there() -> None:
     assert set(re.findall(r"- id: ([\w-]+)|hook `([\w-]+)`", PAGE)) == {
         ("promptls", ""),
         ("", "promptls-fix"),
+        ("", "promptls-format"),
     }
-    assert hooks == {"promptls", "promptls-fix"}
+    assert hooks == {"promptls", "promptls-fix", "promptls-format"}
 
 
 def test_the_workflow_is_one_that_github_takes() -> None:
