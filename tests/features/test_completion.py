@@ -27,6 +27,9 @@ output_type: json
 """
 
 
+SCHEMA = "output_schema: {properties: {p: {enum: [P0, P1]}, tags: {items: {enum: [x]}}}}\n"
+
+
 def asked(
     fixture: str, *, trigger: str = "", render: bool = False
 ) -> tuple[Completion | None, str, Any, str]:
@@ -122,6 +125,23 @@ CONTAINED = [
     (in_header("encoding: <CURSOR>\n"), ["o200k_base", "cl100k_base"]),
     (in_header("examples:\n  - <CURSOR>\n"), ["user", "turns", "answer"]),
     (in_header("examples:\n  - user: x\n    <CURSOR>\n"), ["turns", "answer"]),
+    (
+        in_header("output_schema: {properties: {p: {enum: [P0, P1]}}}\nexamples:\n  - answer: {<CURSOR>}\n"),
+        ["p"],
+    ),
+    (
+        in_header(
+            "output_schema: {properties: {p: {enum: [P0, P1]}}}\nexamples:\n  - answer: {p: <CURSOR>}\n"
+        ),
+        ["P0"],
+    ),
+    (
+        in_header(
+            "output_schema: {properties: {p: {items: {enum: [x]}}}}\nexamples:\n  - answer: {p: [<CURSOR>\n"
+        ),
+        ["x"],
+    ),
+    (in_header("examples:\n  - user: {name: a, tone: <CURSOR>}\n"), ["kind", "firm"]),
     (in_header("experiments:\n  e:\n    <CURSOR>\n"), ["dataset", "models", "metrics"]),
     (in_header("experiments:\n  e:\n    models: [<CURSOR>]\n"), ["local:smollm2", "echo"]),
     (in_header("experiments:\n  e:\n    models:\n      - local:<CURSOR>\n"), ["local:smollm2"]),
@@ -257,7 +277,7 @@ def test_a_typed_character_asks_only_where_it_means_something(
         (in_content("{% set late %}x{% <CURSOR> %}"), "endset"),
         (in_content("{% for t in <CURSOR> %}"), "turns"),
         (in_content("{% for turn in turns %}{{ <CURSOR> }}{% endfor %}"), "turn"),
-        (in_content("{{ f(<CURSOR>) }}{% macro f(only) %}{% endmacro %}"), "only="),
+        (in_content("{{ f(<CURSOR>) }}{% macro f(only=1) %}{% endmacro %}"), "only="),
         ("- name: a\n  <CURSOR>\n", "content"),
         ("- name: a\n  content: x\n  <CURSOR>\n", "role"),
         ("<CURSOR>", "header"),
@@ -266,6 +286,13 @@ def test_a_typed_character_asks_only_where_it_means_something(
 )
 def test_the_likeliest_comes_first(fixture: str, first: str) -> None:
     assert labels(fixture)[0] == first
+
+
+def test_what_prompt_poet_refuses_or_ignores_is_marked() -> None:
+    found = asked("- name: a\n  sections:\n    - name: s\n      <CURSOR>\n")[0]
+
+    assert found is not None
+    assert {item.label for item in found.items if item.is_deprecated} == {"tokens", "truncation_priority"}
 
 
 def test_a_block_opened_in_another_part_is_due() -> None:
@@ -277,6 +304,11 @@ def test_a_block_opened_in_another_part_is_due() -> None:
 ACCEPTED = [
     (in_content("{{ us<CURSOR>"), "user", in_content("{{ user")),
     (in_content("{{ us<CURSOR>xx }}"), "user", in_content("{{ user }}")),
+    (in_content("{{us<CURSOR>}}"), "user", in_content("{{ user }}")),
+    (in_content("{{<CURSOR>}}"), "user", in_content("{{ user }}")),
+    (in_content("{%-e<CURSOR>"), "extends", in_content('{%- extends "name.yml.j2" %}')),
+    (in_content("{%i<CURSOR>%}"), "if", in_content("{% if condition %}\n    \n    {% endif %}")),
+    (in_content("{{user|<CURSOR>}}"), "upper", in_content("{{user|upper }}")),
     (in_content("{{ user | def<CURSOR> }}"), "default", in_content("{{ user | default }}")),
     (in_content("{{ user | repl<CURSOR> }}"), "replace", in_content("{{ user | replace() }}")),
     (in_content("{{ user.<CURSOR> }}"), "name", in_content("{{ user.name }}")),

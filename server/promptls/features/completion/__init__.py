@@ -97,8 +97,23 @@ def _in_tag(request: Request, at: TagPlace, trigger: str) -> Completion | None:
     insert = Span(word.start, request.offset)
     typed = at.tag.text[expected.word.start : expected.word.end]
     request = replace(request, typed=typed)
-    items = _tag_items(request, expected, at)
+    items = _spaced(_tag_items(request, expected, at), expected, at)
     return _completion(items, insert, word, expected.what, (expected.keyword, expected.template))
+
+
+def _spaced(items: Iterable[Item], expected: Expected, at: TagPlace) -> Iterable[Item]:
+    """The items, with spaces where they would stand right beside the tag's delimiters."""
+    before = " " if expected.word.start == at.tag.inner_start else ""
+    is_last = expected.word.end == at.tag.inner_end and not at.tag.unclosed
+    if not before and not is_last:
+        return items
+    return [_with_spaces(item, before, " " if is_last else "") for item in items]
+
+
+def _with_spaces(item: Item, before: str, behind: str) -> Item:
+    text = f"{before}{item.plain_text}"
+    snippet = f"{before}{item.snippet}{behind}" if item.snippet else ""
+    return replace(item, text=text if text.endswith(" ") else f"{text}{behind}", snippet=snippet)
 
 
 def _is_meant(expected: Expected, trigger: str, before: str) -> bool:
@@ -135,7 +150,7 @@ def _tag_items(request: Request, expected: Expected, at: TagPlace) -> Iterable[I
         case "test":
             return filters.test_items(expected.words)
         case "path":
-            return paths.template_paths(request, request.typed)
+            return paths.template_paths(request)
         case "template":
             return _template_names(request, expected, at)
         case "imported":
@@ -146,7 +161,7 @@ def _tag_items(request: Request, expected: Expected, at: TagPlace) -> Iterable[I
 
 def _template_names(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
     """Templates by name, each in quotes; and what else may give a name."""
-    for item in paths.template_paths(request, request.typed):
+    for item in paths.template_paths(request):
         yield replace(item, text=f'"{item.label}"', filter_text=item.label)
     if expected.keyword != "from":
         for item in variables.expression_items(request, expected, at.tag, at.start):
@@ -275,10 +290,12 @@ def _placed(
 def _completion(
     items: Iterable[Item], insert: Span, replaced: Span, source: str, path: tuple[str, ...]
 ) -> Completion | None:
-    found: dict[str, Item] = {}
+    by_label: dict[str, Item] = {}
     for item in items:
-        known = found.get(item.label)
+        known = by_label.get(item.label)
         if known is None or item.rank < known.rank:
-            found[item.label] = item
-    ordered = sorted(found.values(), key=lambda item: (item.rank, item.label.casefold()))
-    return Completion(tuple(ordered), insert, replaced, source, path) if ordered else None
+            by_label[item.label] = item
+    ordered = sorted(by_label.values(), key=lambda item: (item.rank, item.label.casefold()))
+    is_cut = sum(item.kind == "file" for item in ordered) >= paths.MOST_FILES
+    found = Completion(tuple(ordered), insert, replaced, source, path, is_incomplete=is_cut)
+    return found if ordered else None

@@ -6,29 +6,25 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from promptls.features.completion.request import Request
 from promptls.text.failure import Failure
-from promptls.workspace.snapshot import Snapshot
 
 
-def column_names(snapshot: Snapshot, path: str) -> tuple[str, ...]:
+def column_names(request: Request) -> tuple[str, ...]:
     """The columns of every data set that the file's experiments name, each once."""
-    return tuple(
-        dict.fromkeys(name for dataset in _datasets(snapshot, path) for name in _first_row(dataset)[0])
-    )
+    return tuple(dict.fromkeys(name for dataset in _datasets(request) for name in _first_row(dataset)[0]))
 
 
-def first_rows(snapshot: Snapshot, path: str) -> tuple[dict[str, Any], ...]:
+def first_rows(request: Request) -> tuple[dict[str, Any], ...]:
     """The first row of each of those data sets."""
-    return tuple(row for dataset in _datasets(snapshot, path) if (row := _first_row(dataset)[1]))
+    return tuple(row for dataset in _datasets(request) if (row := _first_row(dataset)[1]))
 
 
-def _datasets(snapshot: Snapshot, path: str) -> tuple[Path, ...]:
-    template = snapshot.template(path)
-    experiments = template.declarations.settings.experiments if template else None
+def _datasets(request: Request) -> tuple[Path, ...]:
+    folder = Path(request.path).parent
+    experiments = request.declarations.settings.experiments
     return tuple(
-        dict.fromkeys(
-            Path(path).parent / each.dataset for each in (experiments or {}).values() if each.dataset
-        )
+        dict.fromkeys(folder / each.dataset for each in (experiments or {}).values() if each.dataset)
     )
 
 

@@ -7,17 +7,20 @@ from typing import Final
 
 from promptls.features.completion.item import Item
 from promptls.features.completion.request import Request
+from promptls.features.completion.values import example_schema
 from promptls.features.completion.variables import declared_inputs, read_inputs
 from promptls.features.key_facts import SCHEMA_KEYS, keys_at
 from promptls.meaning.kind import Kind
 from promptls.syntax.yaml.expected import ITEM, YamlPlace
 from promptls.systems.key_fact import KeyFact
-from promptls.systems.prompt_poet.vocabulary import PART_KEYS
+from promptls.systems.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
 
 _INDENT: Final = "  "
 _EXCLUSIVE: Final = {"content": "sections", "sections": "content"}
 _BLOCKS: Final = frozenset({"content", "instruction"})
 _LAST: Final = frozenset({"tokens", "expected_template_data_keys"})
+_USELESS: Final = (PART_KEYS["tokens"], SECTION_KEYS["tokens"], SECTION_KEYS["truncation_priority"])
+"""What Prompt Poet refuses in a template, or does nothing with."""
 _CHOICES: Final = {"role": "system,user,assistant", "output_type": "json,str"}
 
 
@@ -42,12 +45,18 @@ def _rank(fact: KeyFact, facts: Mapping[str, KeyFact], index: int, siblings: fro
 
 def _item(fact: KeyFact, place: YamlPlace, rank: int) -> Item:
     detail = f"{fact.type_words}, required" if fact.required else fact.type_words
-    if place.has_colon:
-        return Item(fact.name, "property", rank, detail=detail)
-    if place.quote:
-        return Item(fact.name, "property", rank, detail=detail)
-    text = f"{fact.name}: "
-    return Item(fact.name, "property", rank, text=text, snippet=_snippet(fact, place), detail=detail)
+    useless = fact in _USELESS
+    if place.has_colon or place.quote:
+        return Item(fact.name, "property", rank, detail=detail, is_deprecated=useless)
+    return Item(
+        fact.name,
+        "property",
+        rank,
+        text=f"{fact.name}: ",
+        snippet=_snippet(fact, place),
+        detail=detail,
+        is_deprecated=useless,
+    )
 
 
 def _snippet(fact: KeyFact, place: YamlPlace) -> str:
@@ -78,20 +87,22 @@ def _snippet(fact: KeyFact, place: YamlPlace) -> str:
 def _own_keys(request: Request, place: YamlPlace, *, in_header: bool) -> Iterator[Item]:
     """Keys that the file itself has named: inputs and output in examples, inputs that are read."""
     own = in_header or request.kind in {Kind.OBJECT, Kind.EVALUATION}
-    if not own:
+    if not own or place.path[:1] not in {("examples",), ("input_keys",)}:
         return
-    declarations = request.template.declarations
     if place.path == ("examples", ITEM):
-        names = [
-            *declared_inputs(request),
-            *([declarations.settings.output_key] if declarations.settings.output_key else []),
-        ]
+        output = request.declarations.settings.output_key
+        names = [*declared_inputs(request), *([output] if output else [])]
         for index, name in enumerate(dict.fromkeys(names)):
             if name not in place.siblings:
-                detail = "output" if name == declarations.settings.output_key else "input"
+                detail = "output" if name == output else "input"
                 yield Item(
                     name, "field", 10 + index, text="" if place.has_colon else f"{name}: ", detail=detail
                 )
+    elif place.path[:2] == ("examples", ITEM):
+        properties = example_schema(request, place.path[2:]).get("properties")
+        for index, name in enumerate(properties if isinstance(properties, dict) else ()):
+            if name not in place.siblings:
+                yield Item(str(name), "field", 10 + index, text="" if place.has_colon else f"{name}: ")
     elif place.path == ("input_keys",):
         for name in read_inputs(request):
             if name not in place.siblings and name != request.typed:

@@ -203,7 +203,7 @@ def _shapes(request: Request, path: Path) -> Iterator[tuple[str, Shape]]:
         yield "schema", shape_of_schema(schema)
     for origin, rows in (
         ("sample", (request.data,)),
-        ("data set", first_rows(request.snapshot, request.path)),
+        ("data set", first_rows(request)),
     ):
         for row in rows:
             value = value_at(row, path)
@@ -220,8 +220,8 @@ def _schema_at(request: Request, path: Path) -> dict[str, Any]:
     if not path:
         return {}
     declared: dict[str, Any] = {}
-    for template in reversed(request.entry_templates):
-        for key in template.declarations.inputs or ():
+    for each in reversed(request.all_declarations):
+        for key in each.inputs or ():
             if key.name == path[0].key:
                 declared = key.schema
     schema: Any = declared

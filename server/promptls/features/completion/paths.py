@@ -11,7 +11,8 @@ from promptls.features.completion.item import Item
 from promptls.features.completion.request import Request
 from promptls.workspace.disk import has_prompt_name
 
-_MOST_FILES: Final = 400
+MOST_FILES: Final = 400
+"""How many files of a folder are offered."""
 _MOST_LOOKED_AT: Final = 4000
 _DATA: Final = frozenset(
     {".py", ".pyc", ".csv", ".jsonl", ".parquet", ".png", ".jpg", ".gz", ".zip", ".db", ".toml", ".lock"}
@@ -20,7 +21,7 @@ _DATA: Final = frozenset(
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__", "site-packages", "experiments"})
 
 
-def template_paths(request: Request, typed: str) -> Iterator[Item]:
+def template_paths(request: Request) -> Iterator[Item]:
     """The templates that an include may name, as it names them: from the entry template's folder.
 
     Prompt files first, then other texts; never the file itself.
@@ -33,10 +34,8 @@ def template_paths(request: Request, typed: str) -> Iterator[Item]:
             if path == request.path or name in seen or _is_data(name):
                 continue
             seen.add(name)
-            prompt = has_prompt_name(name)
-            if prompt or name.startswith(typed[:1] or "\0"):
-                detail = "" if rank == 0 else f"from {Path(folder).name}"
-                yield Item(name, "file", (10 if prompt else 30) + rank, detail=detail)
+            detail = "" if rank == 0 else f"from {Path(folder).name}"
+            yield Item(name, "file", (10 if has_prompt_name(name) else 30) + rank, detail=detail)
     for path in request.snapshot.open_files:
         for folder in folders[:1]:
             if path != request.path and Path(path).is_relative_to(folder):
@@ -77,5 +76,5 @@ def _files_below(folder: str, endings: tuple[str, ...]) -> Iterator[str]:
             elif not endings or name.lower().endswith(endings):
                 found += 1
                 yield path
-                if found >= _MOST_FILES:
+                if found >= MOST_FILES:
                     return

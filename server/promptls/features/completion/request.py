@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from promptls.meaning.header import Declarations
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import Template
 from promptls.meaning.visible import Visible, visible_at
 from promptls.rendering.file_rendering import FileRendering
+from promptls.syntax.source import Source
+from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -35,12 +38,36 @@ class Request:
         return visible_at(self.template, self.offset)
 
     @cached_property
+    def declarations(self) -> Declarations:
+        """What the file declares; where the line being written breaks that, what it declares without it."""
+        declared = self.template.declarations
+        is_broken = any(problem.kind == "syntax" for problem in declared.problems)
+        if not is_broken and (self.template.header is not None or self.template.root is not None):
+            return declared
+        if self.template.header is None and self.kind not in {Kind.OBJECT, Kind.EVALUATION}:
+            return declared
+        source = self.template.source
+        line = source.line_span(source.place(self.offset).line)
+        # The header alone is read again, and of other files all.
+        end = declared.span.end if self.template.header is not None else len(source)
+        if line.start >= end:
+            return declared
+        text = source.slice(Span(0, end))
+        return Template(Source.of(text[: line.start] + text[line.end :])).declarations
+
+    @cached_property
     def data(self) -> dict[str, Any]:
         """The data to preview with: the chosen sample, else the first example."""
         if self.newest is not None:
             return self.newest.sample.data
-        examples = self.template.declarations.examples
+        examples = self.declarations.examples
         return examples[0].data if examples else {}
+
+    @cached_property
+    def all_declarations(self) -> tuple[Declarations, ...]:
+        """The declarations of the file, and of the entry templates through which it is reached."""
+        others = (each.declarations for each in self.entry_templates if each is not self.template)
+        return (self.declarations, *others)
 
     @cached_property
     def entry_templates(self) -> tuple[Template, ...]:

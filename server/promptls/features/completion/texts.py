@@ -36,12 +36,12 @@ def field_word(request: Request, head: str) -> int | None:
 
 def field_items(request: Request) -> Iterator[Item]:
     """The columns that a text of an evaluation prompt may name, and the inputs of a prompt object."""
-    reader = request.template.declarations.data.get("reader_cfg")
+    reader = request.declarations.data.get("reader_cfg")
     columns = reader.get("input_columns") if isinstance(reader, dict) else None
     listed = columns if isinstance(columns, list) else [columns] if isinstance(columns, str) else []
     names = [str(name) for name in listed if isinstance(name, str)]
-    names += column_names(request.snapshot, request.path)
-    names += [key.name for key in request.template.declarations.inputs or ()]
+    names += column_names(request)
+    names += [key.name for key in request.declarations.inputs or ()]
     for name in dict.fromkeys(names):
         yield Item(name, "field", 10, detail="column")
 

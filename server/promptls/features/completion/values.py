@@ -58,6 +58,8 @@ def value_items(request: Request, path: Path_, *, in_header: bool) -> Iterator[I
 
 def is_list_of_values(request: Request, path: Path_, *, in_header: bool) -> bool:
     """Whether the items of the list at `path` are single values and no mappings."""
+    if path[:2] == ("examples", ITEM) and path[-1:] == (ITEM,) and len(path) > 3:  # noqa: PLR2004  (in an example)
+        return "properties" not in example_schema(request, path[2:])
     fact = keys_at(request.kind, path[:-2], in_header=in_header).get(path[-2]) if len(path) > 1 else None
     words = fact.type_words if fact is not None else ""
     return path[-1:] == (ITEM,) and words.startswith(("list", "any")) and "mappings" not in words
@@ -94,21 +96,34 @@ def _declared(request: Request, path: Path_) -> Iterator[Item]:
     )
     if source is not None:
         yield from source(request)
-    elif path[:2] == ("examples", ITEM) and len(path) == 3:  # noqa: PLR2004  (an example's key)
-        yield from _example_values(request, path[2])
+    elif path[:2] == ("examples", ITEM) and len(path) > 2:  # noqa: PLR2004  (an example's key)
+        yield from _schema_values(example_schema(request, path[2:]))
     elif (path[-1:] == ("type",) and path[0] in {"input_keys", "output_schema", "experiments"}) or path[
         -2:
     ] == ("type", ITEM):
         yield from _table(JSON_TYPES)
     elif path[-1:] == ("default",) and path[0] == "input_keys" and len(path) == 3:  # noqa: PLR2004  (an input's key)
-        yield from _example_values(request, path[1])
+        yield from _schema_values(example_schema(request, path[1:2]))
 
 
-def _example_values(request: Request, name: str) -> Iterator[Item]:
-    key = declared_inputs(request).get(name)
-    schema = key.schema if key else {}
-    if name == request.template.declarations.settings.output_key:
-        schema = request.template.declarations.settings.output_schema or {}
+def example_schema(request: Request, path: Path_) -> Mapping[str, Any]:
+    """The JSON Schema of a value in an example, by the keys that lead to it; empty where there is none."""
+    if not path:
+        return {}
+    key = declared_inputs(request).get(path[0])
+    schema: Any = key.schema if key else {}
+    if path[0] == request.declarations.settings.output_key:
+        schema = request.declarations.settings.output_schema
+    for step in path[1:]:
+        if not isinstance(schema, dict):
+            return {}
+        properties = schema.get("properties")
+        below = properties.get(step) if isinstance(properties, dict) else None
+        schema = schema.get("items") if step == ITEM else below
+    return schema if isinstance(schema, dict) else {}
+
+
+def _schema_values(schema: Mapping[str, Any]) -> Iterator[Item]:
     values = schema.get("enum")
     for index, value in enumerate(values if isinstance(values, list) else ()):
         if isinstance(value, (str, int, float)) and not isinstance(value, bool):
@@ -126,12 +141,7 @@ def _undeclared(request: Request) -> Iterator[Item]:
 
 def _outputs(request: Request) -> Iterator[Item]:
     declared = declared_inputs(request)
-    found = {
-        key: None
-        for each in request.template.declarations.examples
-        for key in each.data
-        if key not in declared
-    }
+    found = {key: None for each in request.declarations.examples for key in each.data if key not in declared}
     yield from _names({str(name): None for name in found}, "key of the examples")
 
 
@@ -181,19 +191,13 @@ def _metrics(request: Request) -> Iterator[Item]:
         functions = functions_in(str(folder / item.label)) or ()
         metrics = [each for each in functions if any(name.endswith("_metric") for name in each.decorators)]
         for function in metrics:
-            yield Item(
-                f"{item.label}:{function.name}", "function", 10, detail=_first_line(function.documentation)
-            )
+            yield Item(f"{item.label}:{function.name}", "function", 10, detail="metric")
     for name in READY_METRICS:
         yield Item(name, "function", 20, detail="ready")
 
 
-def _first_line(text: str) -> str:
-    return text.split("\n", 1)[0]
-
-
 def _input_columns(request: Request) -> Iterator[Item]:
-    yield from _names(dict.fromkeys(column_names(request.snapshot, request.path)), "column")
+    yield from _names(dict.fromkeys(column_names(request)), "column")
 
 
 _KNOWN_VALUES: Final[dict[str, tuple[Mapping[str, str], ...]]] = {

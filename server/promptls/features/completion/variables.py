@@ -108,11 +108,7 @@ def _inputs(request: Request, expected: Expected, bound: set[str]) -> Iterator[I
 
 def declared_inputs(request: Request) -> dict[str, InputKey]:
     """The inputs that the file or an entry template of it declares."""
-    return {
-        key.name: key
-        for template in reversed(request.entry_templates)
-        for key in template.declarations.inputs or ()
-    }
+    return {key.name: key for declared in reversed(request.all_declarations) for key in declared.inputs or ()}
 
 
 def read_inputs(request: Request) -> list[str]:
@@ -130,9 +126,9 @@ def read_inputs(request: Request) -> list[str]:
 
 def known_data(request: Request) -> dict[str, str]:
     """The names that the sample and the data set hold, each with where it comes from."""
-    output = {template.declarations.settings.output_key for template in request.entry_templates}
+    output = {declared.settings.output_key for declared in request.all_declarations}
     found = dict.fromkeys((str(key) for key in request.data), "sample")
-    for name in column_names(request.snapshot, request.path):
+    for name in column_names(request):
         found.setdefault(name, "data set")
     return {name: origin for name, origin in found.items() if name not in output}
 
@@ -161,5 +157,6 @@ def _arguments(request: Request, tag: Tag, place: int) -> Iterator[Item]:
     for index, parameter in enumerate(signature.parameters):
         reached = parameter.name in call.given or (not call.given and index < call.arguments)
         if parameter.kind in {"any", "keyword"} and not reached:
-            label = f"{parameter.name}="
-            yield Item(label, "property", 5, detail="argument", filter_text=parameter.name)
+            # What is asked for first is mostly given by its place.
+            rank = 18 if parameter.is_required else 5
+            yield Item(f"{parameter.name}=", "property", rank, detail="argument")

@@ -133,7 +133,9 @@ def _above(
     for text in lines:
         if need <= 0 and not from_dash:
             break
-        if not text.strip() or text.lstrip().startswith("#"):
+        inner = text.lstrip(" ")
+        indent = len(text) - len(inner)
+        if indent > need or not inner or inner[0] in "#\t" or (indent == need and _is_plain(inner)):
             continue
         line = _line(text)
         reached = line.column if not line.dashes else line.dashes[0]
@@ -161,6 +163,11 @@ def _above(
         if reached < need and not line.dashes and line.key is None:
             need = reached
     return tuple(reversed(path)), frozenset(siblings), parent
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a line can be neither a key nor the item of a list."""
+    return text[0] != "-" and ":" not in text
 
 
 def _is_block(value: str) -> bool:
