@@ -40,7 +40,7 @@ def assert_sound(text: str) -> None:
     workspace = Workspace()
     workspace.set_editor_settings(_SETTINGS)
     workspace.put(PATH, source, 1)
-    with _errors_raised():
+    with errors_raised():
         findings = check(workspace.snapshot, PATH)
     for finding in findings:
         assert 0 <= finding.span.start <= finding.span.end <= len(text), finding
@@ -58,7 +58,7 @@ class _Raising(logging.Handler):
 
 
 @contextmanager
-def _errors_raised() -> Iterator[None]:
+def errors_raised() -> Iterator[None]:
     """Raise what a rule that fails would only have logged."""
     log = logging.getLogger("promptls")
     handler = _Raising(logging.ERROR)
