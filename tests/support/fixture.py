@@ -16,16 +16,21 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from promptls.experiments.history import RunSummary
 from promptls.rendering.request import RENDERED_KINDS
 from promptls.rules.check import check
 from promptls.rules.check_rendering import RENDERING_RULES, check_rendering
+from promptls.rules.check_runs import check_runs
 from promptls.rules.rule import Finding
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
+from support.finished_run import write_run
 from support.rendered import rendered
 
 MAIN = "main.yml.j2"
+LAST_RUN = "last-run.csv"
+"""The results of a run of the first experiment, in a fixture that has one."""
 DATA_SUFFIXES = frozenset({".csv", ".jsonl", ".json", ".py", ".toml"})
 """The endings of files that are on disk, and not open."""
 _HEADER = re.compile(r"^-- (\S+) --$")
@@ -136,7 +141,22 @@ def found_in(snapshot: Snapshot, path: str, *, with_rendering: bool) -> list[Fin
     found = list(check(snapshot, path))
     if with_rendering and snapshot.kind(path) in RENDERED_KINDS:
         found += check_rendering(snapshot, path, rendered(snapshot, path))
+    table = Path(path).parent / LAST_RUN
+    if Path(path).name == MAIN and table.is_file():
+        found += check_runs(snapshot, path, [_last_run(snapshot, path, table)])
     return sorted(found, key=lambda finding: (finding.span, finding.rule))
+
+
+def _last_run(snapshot: Snapshot, path: str, table: Path) -> RunSummary:
+    """The run whose results a fixture holds, of the file's first experiment."""
+    template = snapshot.template(path)
+    assert template is not None
+    experiments = template.declarations.settings.experiments
+    assert experiments
+    experiment, declared = next(iter(experiments.items()))
+    dataset = table.parent / declared.dataset
+    text = template.source.text
+    return write_run(Path(path), text, table.read_text("utf-8"), experiment=experiment, dataset=dataset)
 
 
 def _shown(text: str, mark: Mark, *, with_message: bool) -> str:

@@ -42,6 +42,12 @@ def rows_by_values(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, .
     return _rows(str(path), changed, size, columns) if 0 <= size <= MOST_BYTES else {}
 
 
+def row_lines(path: Path) -> Mapping[int, int]:
+    """The line, from 0, on which each row begins, by its number, from 1; empty as `rows_by_values`."""
+    changed, size = _stamp(path)
+    return _lines(str(path), changed, size) if 0 <= size <= MOST_BYTES else {}
+
+
 def as_text(value: Any) -> str:
     """A value as a data set in text would hold it."""
     return str(value).strip()
@@ -75,3 +81,11 @@ def _rows(path: str, _changed: int, _size: int, columns: tuple[str, ...]) -> Map
     except Failure:
         return {}
     return found
+
+
+@lru_cache(maxsize=16)
+def _lines(path: str, _changed: int, _size: int) -> Mapping[int, int]:
+    try:
+        return {row.number: row.line for row in open_dataset(path).rows()}
+    except Failure:
+        return {}

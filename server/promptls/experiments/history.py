@@ -109,6 +109,16 @@ def row_results(run: RunSummary) -> Iterator[dict[str, str]]:
         ) from None
 
 
+def dataset_of(run: RunSummary) -> tuple[Path, str] | None:
+    """The data set that the run went over, and the SHA-256 digest that its file had then."""
+    values = _read(run.manifest)
+    named = values.get("dataset") if values else None
+    if not isinstance(named, dict) or not isinstance(named.get("path"), str):
+        return None
+    path = os.path.normpath(run.manifest.absolute().parent / named["path"])
+    return Path(path), str(named.get("sha256"))
+
+
 def _manifests(folder: Path, stem: str) -> list[Path]:
     shape = re.compile(rf"(\d{{8}}-\d{{6}})-{re.escape(stem)}(?:-(\d+))?\.json")
     try:

@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptls.meaning.kind import Kind
-from promptls.meaning.template import Template
-from promptls.syntax.yaml.nodes import Mapping
-from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -44,14 +41,6 @@ def experiment_runs(snapshot: Snapshot, path: str) -> tuple[ExperimentRuns, ...]
     return tuple(
         ExperimentRuns(name, last_run(Path(path), experiment=name, unsaved=unsaved)) for name in names
     )
-
-
-def experiment_span(template: Template, name: str) -> Span | None:
-    """Where the file declares the experiment: the place of its name."""
-    tree = template.declarations.tree
-    declared = tree.value("experiments") if tree else None
-    entry = declared.entry(name) if isinstance(declared, Mapping) else None
-    return entry.key.span if entry else None
 
 
 def change_text(run: RunSummary, metric: MetricSummary) -> str:

@@ -1,27 +1,27 @@
-"""What the last run of an experiment says against the prompt, at the place that declares the experiment."""
+"""What the last runs of a file's experiments say against it, and against the rows of its data sets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from promptls.features.experiment_runs import ExperimentRuns, experiment_span
-from promptls.rules.rule import Finding
+from promptls.features.experiment_runs import ExperimentRuns
+from promptls.rules.check import severity_of
+from promptls.rules.check_runs import check_runs
+from promptls.rules.failing_row import RULE, RowFinding, rows_in_datasets
+from promptls.rules.rule import Finding, Severity
 from promptls.workspace.snapshot import Snapshot
 
-RULE = "failing-row"
+
+def run_findings(snapshot: Snapshot, path: str, runs: Iterable[ExperimentRuns]) -> tuple[Finding, ...]:
+    """The findings in the file that the last runs of its experiments give; none of stale ones."""
+    last = [each.last for each in runs if each.last is not None]
+    return check_runs(snapshot, path, last) if last else ()
 
 
-def run_findings(snapshot: Snapshot, path: str, runs: Iterable[ExperimentRuns]) -> Iterator[Finding]:
-    """A finding for each experiment of the file whose last run has failed rows and is not stale."""
-    template = snapshot.template(path)
-    if template is None:
-        return
-    for each in runs:
-        last = each.last
-        span = experiment_span(template, each.name)
-        if last is None or last.stale or not last.failed or span is None:
-            continue
-        message = (
-            f"{last.failed} of {last.rows} rows failed in the last run, `{last.name}`: its results say why"
-        )
-        yield Finding(span, message, rule=RULE, severity="information")
+def row_findings(
+    snapshot: Snapshot, path: str, runs: Iterable[ExperimentRuns]
+) -> tuple[tuple[RowFinding, Severity], ...]:
+    """What those runs say of rows in the data sets themselves, with the severity from the settings."""
+    last = [each.last for each in runs if each.last is not None and not each.last.stale]
+    severity = severity_of(RULE, snapshot.project(path).settings) if last else None
+    return tuple((found, severity) for found in rows_in_datasets(last)) if severity else ()

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from promptls.meaning.template import Template
 from promptls.rules.rule import Edit, FileContext, Fix
+from promptls.syntax.yaml.nodes import Mapping
 from promptls.text.span import Span
 
 if TYPE_CHECKING:
@@ -29,6 +31,14 @@ def declared_experiments(context: FileContext) -> Iterator[DeclaredExperiment]:
     """The experiments of the file itself, in order; none that the project declares."""
     for name, declared in (context.template.declarations.settings.experiments or {}).items():
         yield DeclaredExperiment(name, declared, Path(context.path).parent / declared.dataset)
+
+
+def name_span(template: Template, name: str) -> Span | None:
+    """Where the file declares the experiment: the place of its name."""
+    tree = template.declarations.tree
+    declared = tree.value("experiments") if tree else None
+    entry = declared.entry(name) if isinstance(declared, Mapping) else None
+    return entry.key.span if entry else None
 
 
 def changed_to(context: FileContext, span: Span, meant: str) -> Fix:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from inspect import cleandoc
 from sys import modules
@@ -19,6 +19,7 @@ from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from promptls.experiments.history import RunSummary
     from promptls.rendering.file_rendering import FileRendering
 
 Severity = Literal["error", "warning", "information", "hint"]
@@ -75,8 +76,15 @@ class Finding:
         """The same finding in a text that begins `by` characters earlier; related places stay."""
         if not by:
             return self
-        fixes = tuple(fix.shifted(by) for fix in self.fixes)
-        return replace(self, span=self.span.shifted(by), fixes=fixes)
+        return Finding(
+            self.span.shifted(by),
+            self.message,
+            tuple([fix.shifted(by) for fix in self.fixes]),
+            self.related,
+            self.unnecessary,
+            self.rule,
+            self.severity,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +133,7 @@ class Rule:
     check_declared: Callable[[Chunk, Declarations, Project], Iterable[Finding]] | None = None
     check_names: CheckNames | None = None
     check_rendering: Callable[[FileContext, FileRendering], Iterable[Finding]] | None = None
+    check_runs: Callable[[FileContext, Sequence[RunSummary]], Iterable[Finding]] | None = None
     since: str = "0.1.0"
 
     @cached_property

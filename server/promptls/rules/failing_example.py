@@ -1,0 +1,103 @@
+"""An example whose row failed in the last run of an experiment.
+
+## What it does
+
+Reports an example in the file's header when the row with the same inputs failed in the last run of one
+of its experiments, or when a metric did not find its answer good. It says nothing when the prompt, or a
+file that it includes, has changed since the run.
+
+## Why is this bad?
+
+The model does not do what the example shows, although it has seen it: the example contradicts the
+instructions, or the expected answer of the data set.
+
+## Example
+
+```yaml
+-- tickets.csv --
+text,expected
+My card was charged twice.,Payment
+-- last-run.csv --
+text,expected,response,exact_match,error,row_number
+My card was charged twice.,Payment,Billing,fail,,1
+-- main.yml.j2 --
+{#---
+input_keys: [text]
+output_key: response
+examples:
+  - {text: My card was charged twice., response: Billing}
+     ^^^^ failing-example: in the last run of `triage`: exact_match says `fail`
+experiments:
+  triage: {dataset: tickets.csv, metrics: [exact_match]}
+---#}
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }}
+```
+
+Use instead:
+
+```yaml
+-- tickets.csv --
+text,expected
+Where is my order?,Shipping
+-- last-run.csv --
+text,expected,response,exact_match,error,row_number
+Where is my order?,Shipping,Shipping,pass,,1
+-- main.yml.j2 --
+{#---
+input_keys: [text]
+output_key: response
+examples:
+  - {text: My card was charged twice., response: Billing}
+experiments:
+  triage: {dataset: tickets.csv, metrics: [exact_match]}
+---#}
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }}
+```
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from promptls.meaning.kind import Kind
+from promptls.rules.rule import FileContext, Finding, Rule
+
+if TYPE_CHECKING:
+    from promptls.experiments.history import RunSummary
+
+
+def check(context: FileContext, runs: Sequence[RunSummary]) -> Iterator[Finding]:
+    """The examples that the last runs speak against."""
+    from promptls.experiments.failed_rows import failed_rows
+
+    examples = context.template.declarations.examples
+    output = context.template.declarations.data.get("output_key")
+    for run in runs:
+        failed = failed_rows(run) if examples else ()
+        for example in examples if failed else ():
+            inputs = {str(key): _cell(value) for key, value in example.data.items() if key != output}
+            row = next((row for row in failed if row.has(inputs)), None) if inputs else None
+            if row is not None:
+                span = example.entries[0].key.span if example.entries else example.span
+                yield Finding(span, f"in the last run of `{run.experiment}`: {row.message}")
+
+
+def _cell(value: Any) -> str:
+    """A value as a data set's cell has it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+RULE = Rule(
+    name="failing-example",
+    summary="an example whose row failed in the last run of an experiment",
+    severity="information",
+    module=__name__,
+    kinds=frozenset({Kind.PARTS, Kind.OBJECT}),
+    check_runs=check,
+)
