@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from promptls.meaning.names import FileNames
+from promptls.meaning.names import FileNames, chunk_bindings
 from promptls.meaning.references import TemplateReference
 from promptls.meaning.scopes import Binding, chunk_events
 from promptls.meaning.template import Template
@@ -71,19 +71,23 @@ def bound_names(names: FileNames) -> frozenset[str]:
 def callees_of(context: FileContext, called: frozenset[str]) -> Callees:
     """What those of the called names lead to that mean one thing all over the file, by name."""
     names = context.template.names
-    found: dict[str, Callee] = {}
-    bindings: dict[str, list[Binding]] = {}
-    for kind in ("macro", "import"):
-        if not called.isdisjoint(names.bound_names(kind)):
-            for binding in names.bindings_of(kind):
-                bindings.setdefault(binding.name, []).append(binding)
+    imported, macros = names.bound_names("import"), _own_macros(context.template.source.root)
     otherwise = union([names.bound_names(kind) for kind in _KINDS if kind not in {"macro", "import"}])
-    for name in called & bindings.keys() - otherwise:
+    found: dict[str, Callee] = {
+        name: callee
+        for name in (called & macros.keys()) - imported - otherwise
+        if (callee := macros[name]) is not None
+    }
+    bindings: dict[str, list[Binding]] = {}
+    if not called.isdisjoint(imported):
+        for binding in names.bindings_of("import"):
+            bindings.setdefault(binding.name, []).append(binding)
+    for name in (called & bindings.keys()) - macros.keys() - otherwise:
         if len(bindings[name]) == 1:
-            callee = _callee(context, bindings[name][0])
+            callee = _imported(context, bindings[name][0])
             if callee is not None:
                 found[name] = callee
-    rest = called - bindings.keys() - otherwise
+    rest = called - bindings.keys() - macros.keys() - otherwise
     file = functions_path(context.snapshot, context.path) if rest else None
     functions = functions_in(file) if file else None
     for function in functions or ():
@@ -94,9 +98,8 @@ def callees_of(context: FileContext, called: frozenset[str]) -> Callees:
     return found
 
 
-def _callee(context: FileContext, binding: Binding) -> Callee | None:
-    if binding.kind == "macro":
-        return _macro_at(context.template, binding)
+def _imported(context: FileContext, binding: Binding) -> Callee | None:
+    """What an imported name leads to."""
     statement = _statement_at(context.template, binding.span)
     node = statement.template if statement else None
     if statement is None or not isinstance(node, Constant) or not isinstance(node.value, str):
@@ -116,10 +119,7 @@ def _callee(context: FileContext, binding: Binding) -> Callee | None:
 
 def _exported(template: Template, name: str) -> Callee | None:
     """A macro of another file, where it is the only thing of its name there."""
-    found = [each for each in template.names.bindings_of("macro") if each.name == name]
-    if len(found) != 1 or name in template.names.bound_names("set"):
-        return None
-    return _macro_at(template, found[0])
+    return None if name in template.names.bound_names("set") else _own_macros(template.source.root).get(name)
 
 
 def is_call_block(chunk: Chunk, tag_start: int, call: Call) -> bool:
@@ -137,13 +137,6 @@ def _statement_at(template: Template, span: Span) -> Statement | None:
         if tag.kind == "statement" and tag.span.contains(span.start - located.start):
             return tag_tree(tag).statement
     return None
-
-
-def _macro_at(template: Template, binding: Binding) -> Callee | None:
-    """The macro whose name stands at the binding; None where it does not end in its chunk."""
-    located = template.source.located(binding.span.start)
-    signature = _macros(located.chunk).get(binding.span.start - located.start)
-    return Callee(signature, is_macro=True, lacking="hint") if signature else None
 
 
 @kept
@@ -172,3 +165,26 @@ def _macros(chunk: Chunk) -> dict[int, Signature]:
         place = statement.name_span.shifted(opening.span.start)
         found[place.start] = Signature(statement.name, tuple(taken))
     return found
+
+
+def _chunk_macros(chunk: Chunk) -> dict[str, Callee | None]:
+    """The macros that the chunk binds; None for one that does not end in it, or has a namesake."""
+    found: dict[str, Callee | None] = {}
+    signatures = _macros(chunk)
+    for binding in chunk_bindings(chunk):
+        if binding.kind == "macro":
+            signature = None if binding.name in found else signatures.get(binding.span.start)
+            found[binding.name] = Callee(signature, is_macro=True, lacking="hint") if signature else None
+    return found
+
+
+def _joined_macros(macros: list[dict[str, Callee | None]]) -> dict[str, Callee | None]:
+    joined: dict[str, Callee | None] = {}
+    for each in macros:
+        for name, callee in each.items():
+            joined[name] = None if name in joined else callee
+    return joined
+
+
+_own_macros: Final = united(_chunk_macros, _joined_macros)
+"""The macros of a piece by name; None for those that cannot be told apart, or reach over several chunks."""
