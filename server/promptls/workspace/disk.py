@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -37,10 +37,21 @@ def prompt_paths(folder: Path) -> Iterator[str]:
 def prompt_paths_by_folder(folder: Path) -> Iterator[list[str]]:
     """The paths of `prompt_paths`, folder by folder: also of those that hold no prompt file."""
     for current, folders, files in os.walk(folder):
-        folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS
-        )
+        folders[:] = sorted(name for name in folders if not _is_skipped(name))
         yield [str(Path(current) / name) for name in sorted(files) if has_prompt_name(name)]
+
+
+def is_below(path: str, folders: Iterable[str]) -> bool:
+    """Whether `prompt_paths` of one of the folders would give the path, were there a file."""
+    return has_prompt_name(path) and any(
+        Path(path).is_relative_to(folder)
+        and not any(map(_is_skipped, Path(path).relative_to(folder).parts[:-1]))
+        for folder in folders
+    )
+
+
+def _is_skipped(folder: str) -> bool:
+    return folder.startswith(".") or folder in SKIPPED_FOLDERS
 
 
 def read_text(path: str) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from promptls.meaning.template import Template
 from promptls.syntax.source import Source
 from promptls.text.span import Span
-from promptls.workspace.disk import DiskFiles, prompt_paths_by_folder, read_text
+from promptls.workspace.disk import DiskFiles, is_below, prompt_paths_by_folder, read_text
 from promptls.workspace.include_graph import IncludeGraph, names_in
 from promptls.workspace.python_calls import TemplateCall, calls_in_file, scanned_calls
 from promptls.workspace.snapshot import Known, OpenFile, Snapshot
@@ -66,10 +66,13 @@ class Workspace:
     # -- disk -----------------------------------------------------------------
 
     def file_changed(self, path: str) -> None:
-        """Look again at a file that was written, made or removed by somebody else."""
+        """Look again at a file that was written, made or removed by somebody else.
+
+        What a scan would not find is no part of the workspace when it is not open.
+        """
         if path in self.snapshot.open_files:
             return
-        text = read_text(path)
+        text = read_text(path) if is_below(path, self.snapshot.roots) else None
         graph = self.snapshot.graph
         self._swap(graph=graph.without(path) if text is None else graph.with_names(path, names_in(text)))
 

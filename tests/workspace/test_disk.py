@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.workspace.disk import is_below, prompt_paths
+from promptls.workspace.workspace import Workspace
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a.yml.j2", "deep/a.YAML.j2", "a.txt", "node_modules/a.yml.j2", ".hidden/a.yml.j2", "x/.y/z/a.yml.j2"],
+)
+def test_what_is_below_a_folder_is_what_a_scan_of_it_finds(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+
+    assert is_below(str(path), [str(tmp_path)]) is (str(path) in prompt_paths(tmp_path))
+
+
+def test_what_is_elsewhere_is_not_below(tmp_path: Path) -> None:
+    assert not is_below(str(tmp_path / "ab" / "x.yml.j2"), [str(tmp_path / "a")])
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "node_modules/a.yml.j2"])
+def test_a_file_that_no_scan_finds_is_no_part_of_the_workspace_once_it_is_closed(
+    tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("{% include 'b.yml.j2' %}\n")
+    workspace = Workspace([tmp_path])
+    workspace.open(str(path), path.read_text(), 1)
+
+    workspace.close(str(path))
+
+    assert list(workspace.snapshot.graph.paths) == []
