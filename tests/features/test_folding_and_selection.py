@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.features.folding import folds, line_folds
+from promptls.features.folding import folds
 from promptls.features.linked_editing import linked_places
 from promptls.features.selection import selections
 from promptls.syntax.source import Source
@@ -42,10 +42,7 @@ examples:
 
 
 def folded_lines(text: str, most: int | None = None) -> list[tuple[int, int]]:
-    snapshot = opened(text)[0]
-    template = snapshot.template(PATH)
-    assert template is not None
-    return [(fold.first + 1, fold.last + 1) for fold in line_folds(template, folds(snapshot, PATH), most)]
+    return [(fold.first + 1, fold.last + 1) for fold in folds(opened(text)[0], PATH, most)]
 
 
 def test_header_examples_comments_branches_parts_and_texts_fold_by_lines() -> None:
@@ -77,22 +74,20 @@ def test_folds_and_selections_of_every_beginning_are_nested_and_inside_the_text(
     for end in range(1, len(text) + 1, 37):
         source = Source.of(text[:end])
         snapshot = opened(text[:end])[0]
-        around: list[int] = []
-        for fold in folds(snapshot, PATH):
-            assert 0 <= fold.span.start <= fold.span.end <= end
-            while around and around[-1] <= fold.span.start:
-                around.pop()
-            assert not around or fold.span.end <= around[-1]
-            around.append(fold.span.end)
-        template = snapshot.template(PATH)
-        assert template is not None
-        shown: list[int] = []
-        for line in line_folds(template, folds(snapshot, PATH), None):
-            assert 0 <= line.first < line.last <= source.place(end).line
-            while shown and shown[-1] < line.first:
-                shown.pop()
-            assert not shown or line.last <= shown[-1]
-            shown.append(line.last)
+        spans: list[int] = []
+        lines: list[int] = []
+        for each in folds(snapshot, PATH):
+            span = each.fold.span
+            assert 0 <= span.start <= span.end <= end
+            while spans and spans[-1] <= span.start:
+                spans.pop()
+            assert not spans or span.end <= spans[-1]
+            spans.append(span.end)
+            assert 0 <= each.first < each.last <= source.place(end).line
+            while lines and lines[-1] < each.first:
+                lines.pop()
+            assert not lines or each.last <= lines[-1]
+            lines.append(each.last)
         for offset in range(0, end + 1, 17):
             grown = selections(snapshot, PATH, offset)
             assert grown[-1] == (0, end)

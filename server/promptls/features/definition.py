@@ -13,7 +13,7 @@ from promptls.features.symbols.find import NO_VARIABLES, symbol_variable
 from promptls.features.symbols.macros import macro_meant
 from promptls.features.symbols.shared_variable import imported_file
 from promptls.meaning.mentions import mention_at
-from promptls.meaning.scopes import Binding
+from promptls.meaning.scopes import GLOBALS, INJECTED, Binding
 from promptls.meaning.template import Template
 from promptls.meaning.variables import NamePlace, name_at
 from promptls.text.span import Span
@@ -37,7 +37,7 @@ def definitions(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ...
     """Where the symbol at `offset` gets what it is: the likeliest place first."""
     near = _bound_nearby(snapshot, path, offset)
     if near is not None:
-        return (near,)
+        return near
     symbol = symbol_at(snapshot, path, offset)
     if symbol is None:
         link = link_at(snapshot, path, offset)
@@ -62,8 +62,8 @@ def declarations(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ..
     return definitions(snapshot, path, offset)
 
 
-def _bound_nearby(snapshot: Snapshot, path: str, offset: int) -> Target | None:
-    """The one place that certainly makes the variable at `offset`, found without its other places."""
+def _bound_nearby(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ...] | None:
+    """What certainly makes the variable at `offset`, without its other places; None where that is open."""
     template = snapshot.template(path)
     place = name_at(template, offset) if template is not None else None
     if template is None or place is None:
@@ -73,10 +73,12 @@ def _bound_nearby(snapshot: Snapshot, path: str, offset: int) -> Target | None:
         return None
     if reading.binding is not None:
         goes_on = reading.binding.kind in {"import", "implied"}
-        return None if goes_on else Target(path, reading.binding.span, place.span)
+        return None if goes_on else (Target(path, reading.binding.span, place.span),)
+    if place.name in GLOBALS or place.name in INJECTED:
+        return ()
     for key in template.declarations.inputs or ():
         if key.name == place.name:
-            return Target(path, bare_span(template, key.span, key.name) or key.span, place.span)
+            return (Target(path, bare_span(template, key.span, key.name) or key.span, place.span),)
     return None
 
 

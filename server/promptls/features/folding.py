@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
@@ -13,7 +13,7 @@ from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import chunks_from
 from promptls.syntax.jinja.file_blocks import FileBlock, blocks_across, blocks_inside, with_ends_of_blocks
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
-from promptls.text.lines import place_of
+from promptls.text.lines import Place, place_of
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
 
@@ -42,44 +42,36 @@ class LineFold(NamedTuple):
     last: int
     fold: Fold
 
+    def shifted(self, lines: int, by: int) -> LineFold:
+        """The same fold in a text that begins so many lines and characters earlier."""
+        return LineFold(self.first + lines, self.last + lines, self.fold.shifted(by))
+
 
 _MOST_TEXT: Final = 60
 
 
-def folds(snapshot: Snapshot, path: str) -> tuple[Fold, ...]:
-    """The folds of the file at `path`, in the order of their beginnings, outer ones first; none cross."""
+def folds(snapshot: Snapshot, path: str, most: int | None = None) -> list[LineFold]:
+    """The folds of the file at `path` in order, one a line at most; the `most` largest if there is a limit.
+
+    None crosses another one. Of two that begin on one line the larger counts, as editors have it.
+    """
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) is Kind.OTHER:
-        return ()
-    found = [*_of_header(template)]
-    for located in chunks_from(template.source.root, 0):
-        found += [fold.shifted(located.start) for fold in _of_chunk(located.chunk)]
-    for block in blocks_across(template.source):
-        found += _of_block(block)
-    return tuple(_nested(found))
-
-
-def line_folds(template: Template, found: Iterable[Fold], most: int | None) -> list[LineFold]:
-    """The folds that take up more than a line, by lines; the `most` largest where there is a limit.
-
-    Of two on the same line the larger one counts, as editors have it.
-    """
-    by_line: dict[int, LineFold] = {}
-    around: list[int] = []
-    for fold in found:
-        first = template.source.place(fold.span.start).line
-        last = template.source.place(fold.span.end).line - fold.closing
-        while around and around[-1] < first:
-            around.pop()
-        last = min(last, around[-1]) if around else last
-        known = by_line.get(first)
-        if last > first and (known is None or known.last < last):
-            around.append(last)
-            by_line[first] = LineFold(first, last, fold)
-    lines = sorted(by_line.values())
+        return []
+    source = template.source
+    found = [_by_lines(source.place, fold) for fold in _of_header(template)]
+    for located in chunks_from(source.root, 0):
+        found += [fold.shifted(located.first_line, located.start) for fold in _of_chunk(located.chunk)]
+    for block in blocks_across(source):
+        found += [_by_lines(source.place, fold) for fold in _of_block(block)]
+    lines = list(_nested(found))
     if most is not None and len(lines) > most:
         lines = sorted(sorted(lines, key=lambda each: each.first - each.last)[:most])
     return lines
+
+
+def _by_lines(place: Callable[[int], Place], fold: Fold) -> LineFold:
+    return LineFold(place(fold.span.start).line, place(fold.span.end).line - fold.closing, fold)
 
 
 def _of_header(template: Template) -> Iterator[Fold]:
@@ -116,13 +108,10 @@ def _of_entries(tree: Node | None) -> Iterator[Fold]:
 
 
 @kept
-def _of_chunk(chunk: Chunk) -> tuple[Fold, ...]:
-    return tuple(fold for fold in _in_chunk(chunk) if _is_long(chunk, fold))
-
-
-def _is_long(chunk: Chunk, fold: Fold) -> bool:
-    first, last = (place_of(chunk.line_starts, offset).line for offset in fold.span)
-    return last - fold.closing > first
+def _of_chunk(chunk: Chunk) -> tuple[LineFold, ...]:
+    """The folds of a chunk that take up more than a line, counted from its beginning."""
+    lines = (_by_lines(lambda offset: place_of(chunk.line_starts, offset), fold) for fold in _in_chunk(chunk))
+    return tuple(_nested(lines))
 
 
 def _in_chunk(chunk: Chunk) -> Iterator[Fold]:
@@ -153,12 +142,18 @@ def _of_block(block: FileBlock) -> Iterator[Fold]:
             yield Fold(Span(opening.end, max(closing.start, opening.end)), closing=True)
 
 
-def _nested(found: Iterable[Fold]) -> Iterator[Fold]:
-    """The folds in order, without those that begin in another one and end behind it."""
-    around: list[int] = []
-    for fold in sorted(set(found), key=lambda fold: (fold.span.start, -fold.span.end)):
-        while around and around[-1] <= fold.span.start:
+def _nested(found: Iterable[LineFold]) -> Iterator[LineFold]:
+    """The folds of more than a line in order, without those that cross the one before, one a line."""
+    around: list[LineFold] = []
+    for each in sorted(found, key=lambda each: (each.fold.span.start, -each.fold.span.end)):
+        while around and around[-1].fold.span.end <= each.fold.span.start:
             around.pop()
-        if not around or fold.span.end <= around[-1]:
-            around.append(fold.span.end)
+        fold = each
+        if around:
+            outer = around[-1]
+            if each.fold.span.end > outer.fold.span.end or each.first == outer.first:
+                continue
+            fold = each._replace(last=min(each.last, outer.last))
+        if fold.last > fold.first:
+            around.append(fold)
             yield fold

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from promptls.meaning.mentions import chunk_mentions
 from promptls.meaning.template import Template
-from promptls.syntax.jinja.file_blocks import FileBlock, block_at, blocks_across, blocks_inside
+from promptls.syntax.jinja.file_blocks import FileBlock, block_at, blocks_around, blocks_inside
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
 
@@ -56,7 +56,7 @@ def _names(template: Template, offset: int) -> tuple[Span, ...]:
     if at is None:
         return ()
     near = (block.shifted(located.start) for block in blocks_inside(located.chunk))
-    for block in (*near, *blocks_across(template.source)):
+    for block in (*near, *blocks_around(template.source, offset)):
         if block.keyword == "block" and block.is_closed:
             places = [_name_in(template, tag) for tag in (block.tags[0], block.tags[-1])]
             if at in places and None not in places:

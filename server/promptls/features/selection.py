@@ -10,7 +10,7 @@ from typing import Final
 from promptls.meaning.parts import chunk_items
 from promptls.meaning.template import Template
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.jinja.file_blocks import FileBlock, blocks_across, blocks_inside, with_ends_of_blocks
+from promptls.syntax.jinja.file_blocks import FileBlock, blocks_around, blocks_inside, with_ends_of_blocks
 from promptls.syntax.jinja.nodes import Attribute, Filter, Keyword, Statement, Test, walk
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scan import Tag
@@ -47,7 +47,7 @@ def _around(template: Template, offset: int) -> Iterator[Span]:
         if header.tree is not None:
             text = source.located(header.span.start).chunk.text
             yield from _nodes(header.tree, text, lambda span: span.contains(offset))
-    for block in blocks_across(source):
+    for block in blocks_around(source, offset):
         if block.is_closed and block.span.contains(offset):
             yield from _block(block)
 

@@ -18,9 +18,13 @@ from promptls.meaning.references import TemplateReference, template_references
 from promptls.meaning.scopes import Binding, NameEvent, Resolver, chunk_events
 from promptls.meaning.template import Template
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.group import Piece, chunks_from, union, united
+from promptls.syntax.group import Piece, chunks_from, chunks_where, union, united
 from promptls.text.span import Span
 
+WAYS: Final = ("set", "for", "macro", "import", "with", "parameter")
+"""The ways in which a file binds names."""
+IMPLIED: Final = frozenset({"loop", "caller", "varargs", "kwargs", "super"})
+"""Names that Jinja binds in a block."""
 _OF_BLOCKS: Final = frozenset({"for", "with", "parameter"})
 """Ways of binding that bind for a block alone."""
 
@@ -110,6 +114,10 @@ def variables_named(template: Template, name: str) -> tuple[Variable, ...]:
     One that nothing in the file binds or reads is there as well, for the files that see it.
     """
     groups = _Groups(name)
+    if _is_never_bound(template, name):
+        for located in chunks_where(template.source.root, lambda piece: _is_wanted(piece, name)):
+            groups.take_unbound(located.chunk, located.start)
+        return tuple(groups.variables())
     resolver = None
     wanted = template.names.scopes_where(lambda piece: _is_wanted(piece, name))
     for located, resolver in wanted:
@@ -177,6 +185,11 @@ def exported_variable(template: Template, name: str) -> Variable | None:
     return next((each for each in variables_named(template, name) if each.is_exported), None)
 
 
+def _is_never_bound(template: Template, name: str) -> bool:
+    """Whether the name is an input wherever it stands."""
+    return name not in IMPLIED and not any(name in template.names.bound_names(way) for way in WAYS)
+
+
 def _is_plain(chunk: Chunk, name: str, resolver: Resolver) -> bool:
     """Whether the name means one thing everywhere in the chunk, at whose beginning `resolver` is."""
     if name not in _plain_reads(chunk):
@@ -189,15 +202,20 @@ def _is_plain(chunk: Chunk, name: str, resolver: Resolver) -> bool:
 def _plain_reads(chunk: Chunk) -> dict[str, tuple[tuple[Span, str], ...]]:
     """Where the chunk reads the names that it does not bind; none in chunks that need a closer look."""
     events = chunk_events(chunk)
-    if template_references(chunk) or any(
-        event.action == "open" and event.name == "macro" for event in events
-    ):
+    has_macro = any(event.action == "open" and event.name == "macro" for event in events)
+    if has_macro or template_references(chunk):
         return {}
     bound = {event.name for event in events if event.action == "bind"}
     bound.update(name for event in events for name, _, _ in event.bound)
+    return {name: places for name, places in _reads(chunk).items() if name not in bound}
+
+
+@kept
+def _reads(chunk: Chunk) -> dict[str, tuple[tuple[Span, str], ...]]:
+    """Where the chunk reads each name, and how."""
     found: dict[str, list[tuple[Span, str]]] = {}
-    for event in events:
-        if event.action == "read" and event.name not in bound:
+    for event in chunk_events(chunk):
+        if event.action == "read":
             found.setdefault(event.name, []).append((event.span, event.detail))
     return {name: tuple(places) for name, places in found.items()}
 
@@ -281,6 +299,13 @@ class _Groups:
         else:
             resolver.pass_event(step, start)
             self._bound(step, start, resolver)
+
+    def take_unbound(self, chunk: Chunk, start: int) -> None:
+        """Go over a chunk of a file that never binds the name."""
+        for span, how in _reads(chunk).get(self._name, ()):
+            self._input.readings.append(VariableReading(span.shifted(start), how, None))
+        for reference in template_references(chunk):
+            self._input.seen_by.append(reference._replace(span=reference.span.shifted(start)))
 
     def take_readings(self, chunk: Chunk, start: int, resolver: Resolver) -> None:
         """Go over a chunk in which the name means one thing."""

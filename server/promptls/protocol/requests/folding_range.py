@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from lsprotocol import types
 
-from promptls.features.folding import Fold, folds, line_folds
+from promptls.features.folding import Fold, folds
 from promptls.protocol.convert import to_range
 from promptls.syntax.source import Source
 
@@ -23,8 +23,7 @@ def folding_range(session: Session, params: types.FoldingRangeParams) -> list[ty
     if path is None or template is None:
         return None
     flags = session.flags
-    found = folds(session.snapshot, path)
-    lines = line_folds(template, found, flags.most_folds)
+    lines = folds(session.snapshot, path, flags.most_folds)
     if flags.folds_lines_only:
         return [_range(session, each.fold, types.FoldingRange(each.first, each.last)) for each in lines]
     return [_range(session, each.fold, _exact(template.source, session, each.fold)) for each in lines]

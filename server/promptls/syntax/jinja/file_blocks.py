@@ -6,14 +6,15 @@ the block is being typed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from bisect import bisect_right
+from typing import NamedTuple
 
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.group import chunks_where, united
+from promptls.syntax.group import Group, Piece
 from promptls.syntax.jinja.blocks import BlockTag, block_tags, chunk_blocks
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.statements import MIDDLES
 from promptls.syntax.source import Source
 from promptls.text.span import Span
 
@@ -87,22 +88,65 @@ def _has_text(chunk: Chunk, start: int, end: int) -> bool:
     return bool(chunk.text[position:end].strip())
 
 
-def blocks_across(source: Source) -> tuple[FileBlock, ...]:
-    """The blocks that reach over chunks, and those that are never closed, in order."""
+class _Level(NamedTuple):
+    """What the tags of a piece's children make: blocks that reach over children, and tags left over.
+
+    Each tag comes with its whole span; spans count from the start of the piece.
+    """
+
+    blocks: tuple[FileBlock, ...]
+    loose: tuple[tuple[BlockTag, Span], ...]
+
+
+def _level(piece: Piece) -> _Level:
+    known = piece.kept.get(_level)
+    if known is None:
+        known = piece.kept[_level] = _of_chunk(piece) if isinstance(piece, Chunk) else _of_group(piece)
+    return known  # type: ignore[return-value]  # put there above
+
+
+def _of_chunk(chunk: Chunk) -> _Level:
+    return _Level((), tuple((tag, chunk.tags[tag.place].span) for tag in chunk_blocks(chunk).loose))
+
+
+def _of_group(group: Group) -> _Level:
+    """Pairs what belongs together beyond doubt; what a wrong tag stands between is left over."""
+    blocks: list[FileBlock] = []
+    loose: list[tuple[BlockTag, Span]] = []
+    stack: list[list[tuple[BlockTag, Span]]] = []
+    children: tuple[Piece, ...] = group.children
+    for start, child in zip(group.starts, children, strict=False):
+        for tag, span in _level(child).loose:
+            placed = (tag._replace(span=tag.span.shifted(start)), span.shifted(start))
+            if tag.action == "open":
+                stack.append([placed])
+            elif stack and tag.action == "middle" and stack[-1][0][0].keyword in MIDDLES[tag.keyword]:
+                stack[-1].append(placed)
+            elif stack and tag.action == "close" and stack[-1][0][0].keyword == tag.keyword:
+                blocks.append(_block([*stack.pop(), placed], is_closed=True))
+            else:
+                loose += (each for opened in stack for each in opened)
+                loose.append(placed)
+                stack.clear()
+    loose += (each for opened in stack for each in opened)
+    return _Level(tuple(blocks), tuple(sorted(loose, key=lambda each: each[1])))
+
+
+def _left_over(source: Source) -> list[FileBlock]:
+    """The blocks of the tags that are left over in the end: closed by a tag further out, or never."""
     found: list[FileBlock] = []
     stack: list[list[tuple[BlockTag, Span]]] = []
-    for tag, span in _loose(source):
+    for tag, span in _level(source.root).loose:
         if tag.action == "open":
             stack.append([(tag, span)])
         elif tag.action == "middle":
-            if stack:
+            if stack and stack[-1][0][0].keyword in MIDDLES[tag.keyword]:
                 stack[-1].append((tag, span))
         elif any(opened[0][0].keyword == tag.keyword for opened in stack):
             while stack[-1][0][0].keyword != tag.keyword:
                 found.append(_block(stack.pop(), is_closed=False))
             found.append(_block([*stack.pop(), (tag, span)], is_closed=True))
-    found += (_block(opened, is_closed=False) for opened in stack)
-    return tuple(sorted(found, key=lambda block: block.tags))
+    return [*found, *(_block(opened, is_closed=False) for opened in stack)]
 
 
 def _block(tags: list[tuple[BlockTag, Span]], *, is_closed: bool) -> FileBlock:
@@ -111,16 +155,30 @@ def _block(tags: list[tuple[BlockTag, Span]], *, is_closed: bool) -> FileBlock:
     return FileBlock(keyword, spans, tuple(tag.span for tag, _ in tags), is_closed)
 
 
-_has_loose: Final = united(lambda chunk: bool(chunk_blocks(chunk).loose), any)
-"""Whether a piece has a block tag whose partner is in another chunk."""
+def blocks_across(source: Source) -> tuple[FileBlock, ...]:
+    """The blocks that reach over chunks, and those that are never closed, in order."""
+    found = _left_over(source)
+    waiting: list[tuple[int, Piece]] = [(0, source.root)]
+    while waiting:
+        start, piece = waiting.pop()
+        if isinstance(piece, Group):
+            found += (block.shifted(start) for block in _level(piece).blocks)
+            children: tuple[Piece, ...] = piece.children
+            waiting += [(start + begin, child) for begin, child in zip(piece.starts, children, strict=False)]
+    return tuple(sorted(found, key=lambda block: block.tags))
 
 
-def _loose(source: Source) -> Iterator[tuple[BlockTag, Span]]:
-    """The tags whose partners are in other chunks, each with the span of the whole tag."""
-    for located in chunks_where(source.root, _has_loose):
-        for tag in chunk_blocks(located.chunk).loose:
-            placed = tag._replace(span=tag.span.shifted(located.start))
-            yield placed, located.chunk.tags[tag.place].span.shifted(located.start)
+def blocks_around(source: Source, offset: int) -> tuple[FileBlock, ...]:
+    """Those blocks of `blocks_across` that `offset` stands in, or right behind, in order."""
+    found = [block for block in _left_over(source) if block.span.contains(offset)]
+    piece: Piece = source.root
+    start = 0
+    while isinstance(piece, Group):
+        placed = (block.shifted(start) for block in _level(piece).blocks)
+        found += (block for block in placed if block.span.contains(offset))
+        index = min(bisect_right(piece.starts, offset - start), len(piece.children)) - 1
+        start, piece = start + piece.starts[index], piece.children[index]
+    return tuple(sorted(found, key=lambda block: block.tags))
 
 
 def block_at(source: Source, offset: int) -> FileBlock | None:
@@ -129,10 +187,8 @@ def block_at(source: Source, offset: int) -> FileBlock | None:
     inside = offset - located.start
     if not any(tag.span.contains(inside) for tag in block_tags(located.chunk)):
         return None
-    for block in blocks_inside(located.chunk):
-        if any(span.contains(inside) for span in block.keywords):
-            return block.shifted(located.start)
-    for block in blocks_across(source):
+    near = (block.shifted(located.start) for block in blocks_inside(located.chunk))
+    for block in (*near, *blocks_around(source, offset)):
         if any(span.contains(offset) for span in block.keywords):
             return block
     return None
