@@ -107,6 +107,8 @@ async def test_the_preview_is_opened_as_a_text_where_the_client_has_no_panel(
     window = editor.client.capabilities.window
     if window and window.show_document and window.show_document.support:
         assert await eventually(shown, bool) == [Path(made.document).as_uri()]
+    else:
+        assert popped_up(editor) == [f"The preview is in {made.document}"]
 
 
 async def test_a_run_tells_its_progress_and_puts_its_scores_above_the_prompt(editor: Editor) -> None:
@@ -270,3 +272,24 @@ async def test_the_inputs_of_a_prompt_can_be_had_in_other_forms(editor: Editor) 
     assert "text: str | int | float | bool" in found.text
     with pytest.raises(JsonRpcException, match="there is no form `pydantics`; did you mean `pydantic`"):
         await editor.command("contract", uri=uri, format="pydantics")
+
+
+async def test_failed_rows_show_in_the_data_set_until_the_prompt_changes(editor: Editor) -> None:
+    uri = opened(editor, PROMPT.replace("{{ text }}", "{{ text ~ (1 / (text | length - 3)) }}"))
+    dataset = (editor.root / "data.csv").as_uri()
+
+    async def shown() -> list[types.Diagnostic]:
+        return list(editor.client.diagnostics.get(dataset, ()))
+
+    await editor.command("runExperiment", uri=uri)
+    popped_up(editor)
+    found = await eventually(shown, bool)
+
+    assert [(each.code, each.range.start.line) for each in found] == [("failing-row", 1), ("failing-row", 2)]
+    assert "exact_match says `fail`" in found[0].message
+    assert found[1].message.startswith("failed: ")
+    assert "division by zero" in found[1].message
+    assert "in the last run of `answers` in `a.yml.j2`" in found[1].message
+    assert found[1].range.end.character == len("bye,good bye")
+    editor.replace(uri, "Again.", "Once more.")
+    assert await eventually(shown, lambda each: not each) == []

@@ -39,7 +39,10 @@ class Runs:
         if changed:
             self._session.refresh_code_lenses()
             self._session.diagnostics.look_again(changed)
+        for path in paths:
+            self._session.dataset_findings.look_again(path)
 
     def file_closed(self, path: str) -> None:
         """Forget the file."""
         self._newest.pop(path, None)
+        self._session.dataset_findings.file_closed(path)

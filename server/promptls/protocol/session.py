@@ -15,6 +15,7 @@ from promptls.meaning.kind import Kind
 from promptls.protocol.client_flags import client_flags
 from promptls.protocol.configuration import report_problems
 from promptls.protocol.convert import is_file, path_of, unit_of, uri_of
+from promptls.protocol.dataset_findings import DatasetFindings
 from promptls.protocol.diagnostics import Diagnostics
 from promptls.protocol.rendered_findings import RenderedFindings
 from promptls.protocol.renderings import Renderings
@@ -44,6 +45,7 @@ class Session:
         self.workspace: Final = Workspace(_folders(params))
         self.diagnostics: Final = Diagnostics(self)
         self.runs: Final = Runs(self)
+        self.dataset_findings: Final = DatasetFindings(self)
         self.renderings: Final = Renderings(self)
         self.rendered_findings: Final = RenderedFindings(self)
         self.semantic_tokens: Final = SemanticTokens(self)
