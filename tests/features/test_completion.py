@@ -168,6 +168,10 @@ CONTAINED = [
     # evaluation prompts
     ("infer_cfg:\n  <CURSOR>\n", ["ice_template", "retriever"]),
     ("infer_cfg:\n  retriever: {type: <CURSOR>}\n", ["ZeroRetriever", "FixKRetriever"]),
+    ("infer_cfg:\n  retriever: {type: FixKRetriever, <CURSOR>}\n", ["fix_id_list", "ice_num"]),
+    ("infer_cfg: {}\nmeta_template:\n  round:\n    - {role: HUMAN, <CURSOR>}\n", ["generate", "api_role"]),
+    ("infer_cfg: {}\nmeta_template:\n  round:\n    - role: <CURSOR>\n", ["HUMAN", "BOT"]),
+    ("infer_cfg: {}\nmeta_template:\n  round:\n    - role: BOT\n      generate: <CURSOR>\n", ["true"]),
     ("infer_cfg:\n  inferencer:\n    type: <CURSOR>\n", ["GenInferencer"]),
     ("infer_cfg:\n  prompt_template:\n    template:\n      round:\n        - <CURSOR>\n", ["role", "prompt"]),
     (
@@ -199,6 +203,8 @@ NOT_CONTAINED = [
     (in_header("examples:\n  - user: x\n    <CURSOR>\n"), ["user"]),
     (in_header("<CURSOR>\n"), ["output_key", "input_keys"]),
     ("instruction: Do.\n<CURSOR>\ninput_keys: [a]\n", ["instruction", "input_keys"]),
+    ("infer_cfg:\n  retriever:\n    type: ZeroRetriever\n    <CURSOR>\n", ["fix_id_list", "k"]),
+    ("infer_cfg:\n  ice_template:\n    type: RawPromptTemplate\n    <CURSOR>\n", ["template", "sep_token"]),
 ]
 
 

@@ -55,6 +55,7 @@ _EVALUATION_TABLES: Final[dict[str, Mapping[str, KeyFact]]] = {
     "inferencer": opencompass.INFERENCER_KEYS,
     "reader_cfg": opencompass.READER_KEYS,
     "infer_cfg": opencompass.INFER_KEYS,
+    "meta_template": opencompass.META_KEYS,
 }
 _MESSAGE_KEYS: Final = table(
     (
@@ -130,6 +131,9 @@ def _evaluation(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
     path = path[1:] if path[0] == "infer_cfg" and len(path) > 1 else path
     if len(path) == 1:
         return _EVALUATION_TABLES.get(path[0], NO_KEYS)
+    if path[0] == "meta_template":
+        is_role = path[1:] in {("round", ITEM), ("reserved_roles", ITEM)}
+        return opencompass.META_ROLE_KEYS if is_role else NO_KEYS
     if path[0] not in {"ice_template", "prompt_template"}:
         return NO_KEYS
     rest = path[1:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from promptls.features.completion.item import Item
@@ -10,9 +11,11 @@ from promptls.features.completion.request import Request
 from promptls.features.completion.values import example_schema
 from promptls.features.completion.variables import declared_inputs, read_inputs
 from promptls.features.key_facts import SCHEMA_KEYS, keys_at
+from promptls.meaning.evaluation import class_name, evaluation_of
 from promptls.meaning.kind import Kind
 from promptls.syntax.yaml.expected import ITEM, YamlPlace
 from promptls.systems.key_fact import KeyFact
+from promptls.systems.opencompass.vocabulary import RETRIEVER_ARGUMENTS, RETRIEVER_KEYS, TEMPLATE_KEYS
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
 
 _INDENT: Final = "  "
@@ -26,12 +29,36 @@ _CHOICES: Final = {"role": "system,user,assistant", "output_type": "json,str"}
 
 def key_items(request: Request, place: YamlPlace, *, in_header: bool) -> Iterator[Item]:
     """The keys that may stand at the place and do not stand in the mapping already."""
-    facts = keys_at(request.kind, place.path, in_header=in_header)
+    facts = _fitting(request, place, keys_at(request.kind, place.path, in_header=in_header))
     for index, fact in enumerate(facts.values()):
         if fact.name in place.siblings:
             continue
         yield _item(fact, place, _rank(fact, facts, index, place.siblings))
     yield from _own_keys(request, place, in_header=in_header)
+
+
+def _fitting(request: Request, place: YamlPlace, facts: Mapping[str, KeyFact]) -> Mapping[str, KeyFact]:
+    """The keys that the class of a retriever or template takes; all of them where it is not known."""
+    evaluation = (
+        evaluation_of(request.template.source.first_chunk) if request.kind is Kind.EVALUATION else None
+    )
+    if evaluation is None or not place.path:
+        return facts
+    if facts is RETRIEVER_KEYS and evaluation.retriever is not None:
+        known = RETRIEVER_ARGUMENTS.get(class_name(evaluation.retriever.value) or "")
+        if known is None:
+            return facts
+        names = ("type", *known[0], *known[1])
+        return {
+            name: replace(fact, required=name in {"type", *known[0]})
+            for name, fact in facts.items()
+            if name in names
+        }
+    if facts is TEMPLATE_KEYS:
+        raw = any(each.is_raw for each in evaluation.templates if each.name == place.path[-1])
+        left_out = {"template", "sep_token"} if raw else {"messages", "format_variables"}
+        return {name: fact for name, fact in facts.items() if name not in left_out}
+    return facts
 
 
 def _rank(fact: KeyFact, facts: Mapping[str, KeyFact], index: int, siblings: frozenset[str]) -> int:

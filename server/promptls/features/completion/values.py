@@ -17,6 +17,8 @@ from promptls.syntax.yaml.expected import ITEM
 from promptls.systems.opencompass.vocabulary import (
     DIALOGUE_ROLES,
     INFERENCERS,
+    MESSAGE_ROLES,
+    MORE_INFERENCERS,
     RETRIEVERS,
     TEMPLATE_TYPES,
     USUAL_ICE_MARK,
@@ -231,13 +233,18 @@ def _evaluation(request: Request, path: Path_) -> Iterator[Item]:
         yield from _table(RETRIEVERS)
     elif path == ("inferencer", "type"):
         yield from _table(INFERENCERS)
+        yield from _table(dict.fromkeys(sorted(MORE_INFERENCERS), ""), 40)
+    elif path[:1] == ("meta_template",) and path[-1:] == ("role",):
+        yield from _table(DIALOGUE_ROLES)
+    elif path[:1] == ("meta_template",) and path[-1:] == ("api_role",):
+        yield from _table(dict.fromkeys(DIALOGUE_ROLES, ""))
     elif path[:1] in {("ice_template",), ("prompt_template",)}:
         if path[1:] == ("type",):
             yield from _table(TEMPLATE_TYPES)
         elif path[1:] == ("ice_token",):
             yield Item(USUAL_ICE_MARK, "value", 10, detail="by custom")
         elif path[-1] in {"role", "fallback_role"}:
-            yield from _table(ROLES if "messages" in path else DIALOGUE_ROLES)
+            yield from _table(MESSAGE_ROLES if "messages" in path else DIALOGUE_ROLES)
     elif path in {("reader_cfg", "input_columns", ITEM), ("reader_cfg", "output_column")}:
         yield from _input_columns(request)
 

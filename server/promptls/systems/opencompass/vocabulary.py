@@ -192,6 +192,78 @@ TURN_KEYS: Mapping[str, KeyFact] = table(
 )
 """Keys of one turn of a dialogue."""
 
+META_KEYS: Mapping[str, KeyFact] = table(
+    (
+        KeyFact(
+            name="begin",
+            required=False,
+            type_words="text",
+            documentation="What stands before the whole dialogue.",
+        ),
+        KeyFact(
+            name="round",
+            required=True,
+            type_words="list of mappings",
+            documentation="The roles that the model knows, in the order of their turns.",
+        ),
+        KeyFact(
+            name="end",
+            required=False,
+            type_words="text",
+            documentation="What stands behind the whole dialogue; left out while the model writes.",
+        ),
+        KeyFact(
+            name="reserved_roles",
+            required=False,
+            type_words="list of mappings",
+            documentation="Roles that stand outside the turns, such as `SYSTEM`.",
+        ),
+    )
+)
+"""Keys of `meta_template`."""
+
+META_ROLE_KEYS: Mapping[str, KeyFact] = table(
+    (
+        KeyFact(
+            name="role",
+            required=True,
+            type_words="text",
+            documentation="The role's name, as dialogues use it: `HUMAN`, `BOT`, `SYSTEM`.",
+        ),
+        KeyFact(
+            name="begin",
+            required=False,
+            type_words="text",
+            documentation="Text before each turn of the role.",
+        ),
+        KeyFact(
+            name="prompt",
+            required=False,
+            type_words="text",
+            documentation="What the role says where the dialogue gives it nothing.",
+        ),
+        KeyFact(
+            name="end",
+            required=False,
+            type_words="text",
+            documentation="Text behind each turn of the role.",
+        ),
+        KeyFact(
+            name="generate",
+            required=False,
+            type_words="yes or no",
+            documentation="Whether the model writes what this role says: its last turn ends the prompt.",
+        ),
+        KeyFact(
+            name="api_role",
+            required=False,
+            type_words="text",
+            documentation="The role in the messages for a model behind an API; all roles need one, or none.",
+        ),
+    )
+)
+"""Keys of a role of a meta template."""
+
 RETRIEVER_KEYS: Mapping[str, KeyFact] = table(
     (
         KeyFact(
