@@ -270,6 +270,31 @@ second = Prompt(template_path="main.yml.j2", template_data=dict(user=1, name="us
                                                                 ^^^^ write
 third = Prompt(template_path="other.yml.j2", template_data={"user": 1})
 """,
+    "an input of another prompt on the same data set": """\
+{#---
+experiments: {e: {dataset: rows.csv}}
+---#}
+- name: a
+  content: "{{ us<CURSOR>er }}"
+               ^^^^ read
+-- rows.csv --
+id,user
+   ^^^^ write
+-- second.yml.j2 --
+{#---
+experiments: {e: {dataset: rows.csv}}
+input_keys: [user]
+             ^^^^ declaration
+---#}
+- name: a
+  content: x
+-- third.yml.j2 --
+{#---
+experiments: {e: {dataset: other.csv}}
+---#}
+- name: a
+  content: "{{ user }} rows.csv"
+""",
     "a column of an evaluation prompt": """\
 infer_cfg:
   ice_template:

@@ -8,6 +8,7 @@ from promptls.features.symbols.declared_inputs import declared_at
 from promptls.features.symbols.file_names import name_span, reference_at
 from promptls.features.symbols.macros import macro_meant, parameters_of
 from promptls.features.symbols.part_names import part_name_at
+from promptls.features.symbols.shared_data import unread_input
 from promptls.features.symbols.shared_variable import imported_file
 from promptls.features.symbols.symbol import Symbol, SymbolKind
 from promptls.meaning.mentions import Mention, mention_at
@@ -80,8 +81,7 @@ def symbol_variable(snapshot: Snapshot, symbol: Symbol) -> Variable | None:
         return None
     if symbol.anchor is not None:
         return variable_around(template, NamePlace(symbol.name, symbol.anchor))
-    found = input_variable(template, symbol.name)
-    return found or Variable(symbol.name, (), (), (), is_input=True, is_exported=False, is_implied=False)
+    return input_variable(template, symbol.name) or unread_input(symbol.name)
 
 
 def _mentioned(snapshot: Snapshot, path: str, template: Template, mention: Mention) -> Symbol | None:

@@ -1,8 +1,9 @@
-"""A variable in every file that shares it: through includes, `extends` and imports.
+"""A variable in every file that shares it: through includes, `extends`, imports, and common data.
 
 An included file sees what its includer sees at that place, a parent what its child binds, an
-importer what the imported file binds at its top. All these are one symbol: a name changed in
-one of the files and not in the others would not be found any more.
+importer what the imported file binds at its top, and prompts that are run on one data set read
+the same columns. All these are one symbol: a name changed in one of the files and not in the
+others would not be found any more.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from promptls.features.symbols.shared_data import inputs_beside
 from promptls.features.symbols.symbol import Occurrence
 from promptls.meaning.mentions import Mention, mention_at, mentions_of
 from promptls.meaning.references import TemplateReference
@@ -54,6 +56,8 @@ def shared_variable(
         waiting += _below(snapshot, *current)
         if current.variable.is_input:
             waiting += _above(snapshot, *current)
+            beside = inputs_beside(snapshot, current.path, current.variable.name)
+            waiting += [VariableIn(*each) for each in beside]
         if current.variable.is_exported:
             for importer, occurrence in _imported_by(snapshot, *current):
                 further[occurrence] = None
