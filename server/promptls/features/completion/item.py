@@ -16,13 +16,10 @@ ItemKind = Literal[
     "value",
     "enum",
     "file",
-    "folder",
     "snippet",
     "module",
-    "class",
     "constant",
     "field",
-    "reference",
 ]
 
 FIRST: Final = 0

@@ -18,7 +18,6 @@ _KINDS: Final = {
     "function": 3,
     "field": 5,
     "variable": 6,
-    "class": 7,
     "module": 9,
     "property": 10,
     "value": 12,
@@ -26,8 +25,6 @@ _KINDS: Final = {
     "keyword": 14,
     "snippet": 15,
     "file": 17,
-    "reference": 18,
-    "folder": 19,
     "constant": 21,
 }
 """The protocol's numbers."""
