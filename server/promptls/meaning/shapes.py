@@ -16,7 +16,7 @@ from promptls.meaning.template import Template
 from promptls.meaning.use import Bind, Close, Middle, Open, Rebind, Use
 from promptls.meaning.uses import chunk_uses
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.group import Group, chunks_from, united
+from promptls.syntax.group import Group, chunks_from, derived, united
 from promptls.syntax.jinja.nodes import Expression
 
 _MOST_STEPS: Final = 20
@@ -45,17 +45,17 @@ def input_shapes(template: Template) -> Mapping[str, Shape]:
 
 def used_shapes(template: Template) -> Mapping[str, Shape]:
     """The shapes of all values that come from outside the template, by their uses alone."""
-    return _shapes_of(template.source.root)
+    return _shapes(template.source.root)
 
 
 def chunk_shapes(chunk: Chunk) -> Mapping[str, Shape]:
     """The shapes of the variables that the chunk uses, as far as the chunk alone can tell."""
-    return _shapes_of(chunk)
+    return _shapes(chunk)
 
 
-def _shapes_of(piece: Chunk | Group) -> Mapping[str, Shape]:
+def _shapes_of(pieces: tuple[Piece, ...]) -> Mapping[str, Shape]:
     walk = _Walk()
-    walk.take(stretches(piece))
+    walk.take(pieces)
     return walk.shapes()
 
 
@@ -192,6 +192,7 @@ def _loose(events: Sequence[Piece | Use]) -> frozenset[int]:
 
 stretches: Final = united(_of_chunk, _joined_pieces)
 """The uses of a piece of the file, summed up between what the text around it takes part in."""
+_shapes: Final = derived(stretches, _shapes_of)
 
 
 class _Frame:

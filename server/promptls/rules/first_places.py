@@ -6,15 +6,16 @@ hint, or the file silences it somewhere, every place counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from promptls.rules.rule import FileContext
 from promptls.rules.suppression import suppressed_lines
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.group import Group, Piece, chunks_where
+from promptls.syntax.group import chunks_where, united
 
 Item = TypeVar("Item")
+Subject = TypeVar("Subject", bound=Hashable)
 
 
 class Noticed(NamedTuple, Generic[Item]):
@@ -32,21 +33,31 @@ class Noticed(NamedTuple, Generic[Item]):
         return f", and {self.others} more {one if self.others == 1 else many} in this file"
 
 
-class FirstPlaces(Generic[Item]):
-    """The things of one rule, noticed in each chunk by itself and kept with the pieces of a file.
+class FirstPlaces(Generic[Subject, Item]):
+    """The things of one rule, noticed in each chunk by itself and counted for the pieces of a file.
 
     `in_chunk` gives the things in a chunk in order, each with its subject and how many it counts for.
     """
 
-    def __init__(self, rule: str, in_chunk: Callable[[Chunk], Iterator[tuple[str, Item, int]]]) -> None:
+    def __init__(self, rule: str, in_chunk: Callable[[Chunk], Iterator[tuple[Subject, Item, int]]]) -> None:
         self._rule: Final = rule
         self._in_chunk: Final = in_chunk
+        self._counts: Final = united(self._counted, _summed)
 
-    def noticed(self, context: FileContext, *, every: bool = False) -> Iterator[Noticed[Item]]:
-        """The first thing of each subject; all of them where the settings, the file or `every` ask for it."""
+    def noticed(
+        self,
+        context: FileContext,
+        *,
+        about: Callable[[Subject], bool] | None = None,
+        every: bool = False,
+    ) -> Iterator[Noticed[Item]]:
+        """The first thing of each subject that it is asked `about`.
+
+        All things where the settings, the file or `every` ask for them.
+        """
         source = context.template.source
-        subjects = self._subjects(source.root)
-        if not subjects:
+        counts = self._counts(source.root)
+        if not counts:
             return
         chosen = context.project.rules.get(self._rule, "hint")
         if (
@@ -54,51 +65,37 @@ class FirstPlaces(Generic[Item]):
             or chosen != "hint"
             or any(self._rule in names for names in suppressed_lines(source).values())
         ):
-            for located in chunks_where(source.root, self._subjects):
-                for _, item, _ in self._things(located.chunk):
-                    yield Noticed(located.chunk, located.start, item, 0)
+            for located in chunks_where(source.root, self._counts):
+                for subject, item, _ in self._things(located.chunk):
+                    if about is None or about(subject):
+                        yield Noticed(located.chunk, located.start, item, 0)
             return
-        yield from subjects.values()
+        for subject, count in counts.items():
+            if about is None or about(subject):
+                yield self._first(context, subject, count)
 
-    def _things(self, chunk: Chunk) -> tuple[tuple[str, Item, int], ...]:
+    def _first(self, context: FileContext, subject: Subject, count: int) -> Noticed[Item]:
+        root = context.template.source.root
+        located = next(chunks_where(root, lambda piece: subject in self._counts(piece)))
+        item, weight = next((i, n) for known, i, n in self._things(located.chunk) if known == subject)
+        return Noticed(located.chunk, located.start, item, count - weight)
+
+    def _things(self, chunk: Chunk) -> tuple[tuple[Subject, Item, int], ...]:
         known = chunk.kept.get(self)
         if known is None:
             known = chunk.kept[self] = tuple(self._in_chunk(chunk))
         return known  # type: ignore[return-value]  # put there above
 
-    def _subjects(self, piece: Piece) -> dict[str, Noticed[Item]]:
-        """The first thing of each subject in a piece; offsets count from the piece's start."""
-        key = (self, "subjects")
-        known = piece.kept.get(key)
-        if known is None:
-            known = piece.kept[key] = self._of_group(piece) if isinstance(piece, Group) else self._of(piece)
-        return known  # type: ignore[return-value]  # put there above
-
-    def _of(self, chunk: Chunk) -> dict[str, Noticed[Item]]:
-        found: dict[str, Noticed[Item]] = {}
-        for subject, item, number in self._things(chunk):
-            known = found.get(subject)
-            if known is None:
-                found[subject] = Noticed(chunk, 0, item, 0)
-            else:
-                found[subject] = known._replace(others=known.others + number)
+    def _counted(self, chunk: Chunk) -> dict[Subject, int]:
+        found: dict[Subject, int] = {}
+        for subject, _, number in self._things(chunk):
+            found[subject] = found.get(subject, 0) + number
         return found
 
-    def _of_group(self, group: Group) -> dict[str, Noticed[Item]]:
-        found: dict[str, Noticed[Item]] = {}
-        weights: dict[str, int] = {}
-        children: tuple[Piece, ...] = group.children
-        for start, child in zip(group.starts, children, strict=False):
-            for subject, first in self._subjects(child).items():
-                if subject not in found:
-                    found[subject] = first if not start else first._replace(start=first.start + start)
-                else:
-                    more = first.others + self._weight(first, subject)
-                    weights[subject] = weights.get(subject, 0) + more
-        for subject, more in weights.items():
-            found[subject] = found[subject]._replace(others=found[subject].others + more)
-        return found
 
-    def _weight(self, noticed: Noticed[Item], subject: str) -> int:
-        """For how many places the first thing of a subject counts."""
-        return next(number for name, _, number in self._things(noticed.chunk) if name == subject)
+def _summed(counts: list[dict[Subject, int]]) -> dict[Subject, int]:
+    found: dict[Subject, int] = {}
+    for each in counts:
+        for subject, number in each.items():
+            found[subject] = found.get(subject, 0) + number
+    return found

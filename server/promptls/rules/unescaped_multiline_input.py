@@ -55,10 +55,10 @@ _ONE_LINE_FORMATS: Final = frozenset(
 )
 
 
-def _in_chunk(chunk: Chunk) -> Iterator[tuple[str, PrintedInput, int]]:
+def _in_chunk(chunk: Chunk) -> Iterator[tuple[tuple[str, str], PrintedInput, int]]:
     for value in printed_inputs(chunk):
         if value.content.is_block or value.content.value.style in _QUOTES:
-            yield value.text, value, 1
+            yield (value.name, value.text), value, 1
 
 
 _PLACES: Final = FirstPlaces("unescaped-multiline-input", _in_chunk)
@@ -67,20 +67,14 @@ _PLACES: Final = FirstPlaces("unescaped-multiline-input", _in_chunk)
 def check(context: FileContext) -> Iterator[Finding]:
     """The inputs that the file prints as they are, where a line break would matter."""
     broken = _names_with_line_breaks(context.template.declarations)
-    bound: frozenset[str] | None = None
-    shapes: Mapping[str, Shape] = {}
     schemas = {key.name: key.schema for key in context.template.declarations.inputs or ()}
     seen: set[str] = set()
-    inputs = context.template.names.input_names
-    for noticed in _PLACES.noticed(context, every=bool(broken)):
+    inputs = context.template.names.input_names - set_names(context.template.names)
+    shapes: Mapping[str, Shape] | None = None
+    about_inputs = _PLACES.noticed(context, about=lambda subject: subject[0] in inputs, every=bool(broken))
+    for noticed in about_inputs:
         value, start = noticed.item, noticed.start
-        if value.name not in inputs and not value.is_element:
-            continue
-        if bound is None:
-            bound = set_names(context.template.names)
-            shapes = used_shapes(context.template)
-        if value.name in bound:
-            continue
+        shapes = used_shapes(context.template) if shapes is None else shapes
         if _is_one_line(_schema_at(schemas.get(value.name, {}), value.keys)):
             continue
         if _shape_kind(shapes.get(value.name), value.keys) in _ONE_LINE_SHAPES:

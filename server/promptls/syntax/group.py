@@ -24,10 +24,13 @@ _FEWEST_CHILDREN: Final = 6
 class Group:
     """Some pieces in a row; `starts` and `first_lines` count from the group's own beginning.
 
-    All children are chunks, or all are groups of one height.
+    All children are chunks, or all are groups of one height. `before` is there for a group that an
+    edit made of another one by replacing one child: what was kept with the other group, the child as
+    it was, and the child as it is. What is known of both children alike is known of both groups alike.
     """
 
     __slots__ = (
+        "before",
         "children",
         "count",
         "first_chunks",
@@ -49,6 +52,7 @@ class Group:
         self.count: Final = self.first_chunks[-1]
         self.is_reaching: Final = any(child.is_reaching for child in children)
         self.kept: Final[dict[object, object]] = {}
+        self.before: tuple[dict[object, object], Chunk | Group, Chunk | Group] | None = None
 
 
 Piece = Chunk | Group
@@ -175,7 +179,8 @@ def _packed(children: tuple[Chunk, ...] | tuple[Group, ...]) -> list[Group]:
 def _replaced(group: Group, first: int, last: int, fresh: tuple[Chunk, ...]) -> list[Group]:
     """The groups that take a group's place; none where nothing is left of it."""
     if isinstance(group.children[0], Chunk):
-        return _packed((*group.children[:first], *fresh, *group.children[last + 1 :]))  # type: ignore[arg-type]  # all children are of one type
+        packed = _packed((*group.children[:first], *fresh, *group.children[last + 1 :]))  # type: ignore[arg-type]  # all children are of one type
+        return _succeeding(group, packed)
     children: list[Group] = []
     rest = fresh
     for begin, child in zip(group.first_chunks, group.children, strict=False):
@@ -190,7 +195,19 @@ def _replaced(group: Group, first: int, last: int, fresh: tuple[Chunk, ...]) -> 
                 children[-1:] = _packed((*children[-1].children, *each.children))  # type: ignore[arg-type]  # of one height
             else:
                 children.append(each)
-    return _packed(tuple(children))
+    return _succeeding(group, _packed(tuple(children)))
+
+
+def _succeeding(group: Group, groups: list[Group]) -> list[Group]:
+    """The groups that take a group's place; a single one that differs in one child remembers the other."""
+    if len(groups) == 1 and len(groups[0].children) == len(group.children):
+        pairs = [
+            (old, new) for old, new in zip(group.children, groups[0].children, strict=True) if old is not new
+        ]
+        if len(pairs) == 1:
+            groups[0].before = (group.kept, *pairs[0])
+    group.before = None  # or each edit would hold on to all those before it
+    return groups
 
 
 # -- facts --------------------------------------------------------------------
@@ -200,20 +217,52 @@ Item = TypeVar("Item")
 
 
 def united(of_chunk: Callable[[Chunk], Fact], join: Callable[[list[Fact]], Fact]) -> Callable[[Piece], Fact]:
-    """A fact that a chunk has by itself and a group has by its children's, kept with each piece."""
+    """A fact that a chunk has by itself and a group has by its children's, kept with each piece.
+
+    It says nothing of places. Where an edit leaves a chunk's fact as it was, the groups around it
+    keep theirs without being put together again.
+    """
 
     def fact(piece: Piece) -> Fact:
         try:
             return piece.kept[fact]  # type: ignore[return-value]  # put there below
         except KeyError:
+            found: Fact
             if isinstance(piece, Chunk):
                 found = of_chunk(piece)
+            elif piece.before is not None and fact in piece.before[0] and same(*piece.before[1:]):
+                found = piece.before[0][fact]  # type: ignore[assignment]  # put there below
             else:
                 found = join([fact(child) for child in piece.children])
             piece.kept[fact] = found
             return found
 
+    def same(old: Piece, new: Piece) -> bool:
+        if fact not in old.kept:
+            return False
+        before, now = old.kept[fact], fact(new)
+        return before is now or before == now
+
     return fact
+
+
+def derived(fact: Callable[[Piece], Fact], derive: Callable[[Fact], Item]) -> Callable[[Piece], Item]:
+    """What follows from a fact of a piece alone; worked out again only where the fact is another one."""
+
+    def following(piece: Piece) -> Item:
+        try:
+            return piece.kept[following]  # type: ignore[return-value]  # put there below
+        except KeyError:
+            before = piece.before[0] if isinstance(piece, Group) and piece.before is not None else {}
+            found: Item
+            if following in before and before.get(fact) is fact(piece):
+                found = before[following]  # type: ignore[assignment]  # put there below
+            else:
+                found = derive(fact(piece))
+            piece.kept[following] = found
+            return found
+
+    return following
 
 
 def gathered(
