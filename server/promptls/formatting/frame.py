@@ -8,16 +8,18 @@ prints something whose text nobody can know, the lines around it stay as they ar
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.formatting.gaps import gap_edits, is_silent
+from promptls.formatting.gaps import gap_edits, is_blank, is_silent
 from promptls.formatting.key_spacing import key_edits
 from promptls.formatting.proof import same_yaml
 from promptls.meaning.parts import chunk_items
 from promptls.rules.rule import Edit
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.blocks import chunk_blocks
+from promptls.syntax.jinja.scan import Tag
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS
@@ -97,14 +99,16 @@ def _edits(chunk: Chunk, *, is_last: bool) -> FrameEdits:
     owners = _owners(chunk, yaml.roots)
     if not owners:
         return FrameEdits()
-    scalars = scalar_texts(chunk)
+    texts = _merged(scalar_texts(chunk))
+    text_starts = [span.start for span in texts]
     reused = _reused(chunk)
 
     def is_frame(place: Span) -> bool:
         """Whether no scalar goes on over the place, and its text is used where it stands."""
-        return not any(span.start < place.end and place.start < span.end for span in scalars) and not any(
-            span.start <= place.start < span.end for span in reused
-        )
+        before = bisect_left(text_starts, place.end)
+        if before and place.start < texts[before - 1].end:
+            return False
+        return not any(span.start <= place.start < span.end for span in reused)
 
     known = {edit.span: edit for edit in key_edits(chunk, yaml.roots) if is_frame(edit.span)}
     gaps = _gaps(chunk, owners)
@@ -132,7 +136,7 @@ def _ends_header(chunk: Chunk) -> bool:
 def runs_on(chunk: Chunk) -> bool:
     """Whether the chunk's last tag trims the line end away that parts its text from the next chunk."""
     last = chunk.tags[-1] if chunk.tags else None
-    if last is None or not last.trims_after or chunk.text[last.span.end :].strip():
+    if last is None or not last.trims_after or not is_blank(chunk.text, last.span.end, len(chunk.text)):
         return False
     starts_line = _frame_start(chunk, last.span.start) == last.span.start
     return last.kind == "output" or last.trims_before or not starts_line
@@ -191,6 +195,17 @@ def scalar_texts(chunk: Chunk) -> tuple[Span, ...]:
     return tuple(_written(chunk, node) for root in chunk_yaml(chunk).roots for node in _scalars(root, 0))
 
 
+def _merged(spans: tuple[Span, ...]) -> list[Span]:
+    """The same places as spans that do not overlap, in order; empty ones hold no place."""
+    merged: list[Span] = []
+    for span in sorted(span for span in spans if span.start < span.end):
+        if merged and span.start < merged[-1].end:
+            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
+        else:
+            merged.append(span)
+    return merged
+
+
 def _written(chunk: Chunk, scalar: Scalar) -> Span:
     """The stretch that holds the scalar's text: behind its header, where it has one."""
     start = scalar.span.start
@@ -243,11 +258,16 @@ def value_end(chunk: Chunk, entry: Entry) -> int:
         indented = len(line) - len(line.lstrip(" "))
         if line.strip() and indented <= column:
             break
-        over = [tag.span.end for tag in chunk.tags if position <= tag.span.start < position + len(line)]
-        position = _next_line(chunk.text, max([position, *over]))
+        first = bisect_left(chunk.tags, position, key=_tag_start)
+        behind = bisect_left(chunk.tags, position + len(line), lo=first, key=_tag_start)
+        position = _next_line(chunk.text, chunk.tags[behind - 1].span.end if behind > first else position)
         if line.strip():
             end = position
     return end
+
+
+def _tag_start(tag: Tag) -> int:
+    return tag.span.start
 
 
 def _next_line(text: str, offset: int) -> int:

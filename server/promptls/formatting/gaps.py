@@ -14,8 +14,15 @@ from promptls.text.span import Span
 
 _PRINTING: Final = frozenset({"include", "extends", "call", "filter", "print", "block", "macro", "", "set"})
 """Statements that print, or whose body is text; `set` is looked at more closely."""
+_SPACE: Final = re.compile(r"\s*")
 _LINE: Final = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
 _COMMENT_LINE: Final = re.compile(r"[ ]*#[^\r\n]*")
+
+
+def is_blank(text: str, start: int, end: int) -> bool:
+    """Whether nothing but white space stands between two places; looks no further than to the first text."""
+    found = _SPACE.match(text, start, max(start, end))
+    return found is not None and found.end() >= end
 
 
 def is_silent(chunk: Chunk, gap: Span, column: int) -> bool:
@@ -44,7 +51,7 @@ def _is_glued(chunk: Chunk, gap: Span) -> bool:
     before = [tag for tag in chunk.tags if tag.span.end <= gap.start]
     if not before or not before[-1].trims_after:
         return False
-    return not chunk.text[before[-1].span.end : gap.start].strip()
+    return is_blank(chunk.text, before[-1].span.end, gap.start)
 
 
 def _is_silent_line(line: str, column: int) -> bool:
@@ -75,7 +82,7 @@ def gap_edits(chunk: Chunk, gap: Span, *, is_last: bool) -> Iterator[Edit]:
 
     With `is_last` the blank lines at the end stay: they show where another file includes this one.
     """
-    inside = [tag.span for tag in chunk.tags if gap.start <= tag.span.start < gap.end]
+    waiting = [tag.span for tag in reversed(chunk.tags) if gap.start <= tag.span.start < gap.end]
     kept_until = gap.end
     if is_last:
         kept_until = gap.start + len(chunk.text[gap.start : gap.end].rstrip())
@@ -84,7 +91,9 @@ def gap_edits(chunk: Chunk, gap: Span, *, is_last: bool) -> Iterator[Edit]:
         start, end = match.span(1)
         if match.start() >= kept_until or match.start() == gap.end:
             return
-        if any(span.start < match.end() and start < span.end for span in inside):
+        while waiting and waiting[-1].end <= start:
+            waiting.pop()
+        if waiting and waiting[-1].start < end:
             blank_before = 0
             continue
         written = match.group(1).rstrip(" \t")

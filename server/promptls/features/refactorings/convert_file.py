@@ -12,6 +12,8 @@ from promptls.text.failure import Failure
 from promptls.workspace.disk import ENDINGS
 
 _KIND: Final = "refactor.rewrite"
+_LONGEST: Final = 200_000
+"""Characters of a file that is converted to see whether it can be."""
 _FORMS: Final = {
     Kind.OBJECT: ("object", "parts", "a parts template"),
     Kind.EVALUATION: ("opencompass", "parts", "a parts template"),
@@ -22,13 +24,14 @@ _FORMS: Final = {
 def convert_file(place: Place) -> Offer | None:
     """The file in another form, beside it; offered on its first line."""
     form = _FORMS.get(place.kind)
-    if form is None or place.template.source.place(place.span.start).line > 0:
+    source_text = place.template.source
+    if form is None or source_text.place(place.span.start).line > 0 or len(source_text) > _LONGEST:
         return None
     source, target, words = form
     path = _path(place, target)
     title = f"Convert to {words}: `{path.name}`"
     try:
-        made = convert(place.template.source.text, place.path, source, target)
+        made = convert(source_text.text, place.path, source, target)
     except Failure as failure:
         return refused(title, _KIND, failure.message, makes_files=True)
     if made.lost:

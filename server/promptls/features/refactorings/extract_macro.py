@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from promptls.features.refactorings.refactoring import Change, Offer, Place, fresh_name, line_break, refused
+from promptls.formatting.gaps import is_blank
 from promptls.meaning.kind import Kind
 from promptls.meaning.scopes import GLOBALS, INJECTED, NameEvent, chunk_events
 from promptls.rules.rule import Edit
@@ -85,6 +86,8 @@ def _events(chunk: Chunk, inside: Span) -> list[NameEvent]:
 
 def _reason(chunk: Chunk, inside: Span) -> str:
     """Why the selection can be no macro; else an empty text."""
+    if any(chunk.text[max(edge - 1, 0) : edge + 1] == "\r\n" for edge in inside):
+        return "the selection cuts a line end of two characters"
     if any(tag.span.start < edge < tag.span.end for tag in chunk.tags for edge in inside):
         return "the selection cuts a tag"
     depth = 0
@@ -98,24 +101,24 @@ def _reason(chunk: Chunk, inside: Span) -> str:
     within = [tag for tag in chunk.tags if inside.start <= tag.span.start < inside.end]
     if any(tag.kind == "statement" and "macro" in tag.text for tag in within):
         return "the selection defines a macro"
-    if within and (
-        (within[0].trims_before and not chunk.text[inside.start : within[0].span.start].strip())
-        or (within[-1].trims_after and not chunk.text[within[-1].span.end : inside.end].strip())
+    if any(
+        (tag.trims_before and is_blank(chunk.text, inside.start, tag.span.start))
+        or (tag.trims_after and is_blank(chunk.text, tag.span.end, inside.end))
+        for tag in within
     ):
         return "a tag at the edge of the selection trims what stands outside of it"
-    around = [tag for tag in chunk.tags if tag not in within]
     if any(
         (
-            tag.span.end <= inside.start
-            and tag.trims_after
-            and not chunk.text[tag.span.end : inside.start].strip()
+            tag.trims_after
+            and tag.span.end <= inside.start
+            and is_blank(chunk.text, tag.span.end, inside.start)
         )
         or (
-            tag.span.start >= inside.end
-            and tag.trims_before
-            and not chunk.text[inside.end : tag.span.start].strip()
+            tag.trims_before
+            and tag.span.start >= inside.end
+            and is_blank(chunk.text, inside.end, tag.span.start)
         )
-        for tag in around
+        for tag in chunk.tags
     ):
         return "a tag beside the selection trims into it"
     for event in _events(chunk, inside):

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from promptls.features.refactorings.refactoring import Change, Offer, Place, line_break, refused
 from promptls.formatting.frame import scalar_texts, value_end
+from promptls.formatting.gaps import is_blank
 from promptls.meaning.kind import Kind
 from promptls.meaning.parts import chunk_items
 from promptls.rules.rule import Edit
@@ -126,6 +127,8 @@ def _reason(place: Place, lines: _Lines) -> str:
         inside = lines.span.shifted(-start)
         if any(tag.span.start < edge < tag.span.end for tag in chunk.tags for edge in inside):
             return "the lines cut a tag"
+        if _trims(chunk, inside):
+            return "a tag at the edge of the lines trims what stands on its other side"
         depth = _depth(chunk, inside, depth)
         if depth < 0:
             return "the lines cut a block"
@@ -142,11 +145,21 @@ def _reason(place: Place, lines: _Lines) -> str:
     first = source.located(lines.span.start)
     if lines.span.end - first.start > len(first.chunk.text):
         return "the lines begin in a text and end outside of it"
-    trims = source.line(source.place(lines.span.start).line).lstrip().startswith(("{%-", "{{-", "{#-"))
-    last = source.line(source.place(lines.span.end).line).rstrip()
-    if trims or last.endswith(("-%}", "-}}", "-#}")):
-        return "a tag at the edge of the lines trims what stands around them"
     return ""
+
+
+def _trims(chunk: Chunk, inside: Span) -> bool:
+    """Whether a tag at an edge of the lines trims what stands on its other side."""
+    for tag in chunk.tags:
+        if tag.trims_after and tag.span.end <= inside.end:
+            edge = inside.start if tag.span.end <= inside.start else inside.end
+            if is_blank(chunk.text, tag.span.end, edge):
+                return True
+        if tag.trims_before and tag.span.start >= inside.start:
+            edge = inside.end if tag.span.start >= inside.end else inside.start
+            if is_blank(chunk.text, edge, tag.span.start):
+                return True
+    return False
 
 
 def _depth(chunk: Chunk, inside: Span, depth: int) -> int:
