@@ -18,6 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from session_client import Connection, Json
 from session_clients import CLIENTS
@@ -130,7 +131,8 @@ class Session:
         uri = self._uri() if self.dice.random() < 0.97 else (self.root / "gone.yml.j2").as_uri()
         text = self.documents[uri].text if uri in self.documents else "- name: a\n"
         places = [random_position(self.dice, text, self.encoding) for _ in range(2)]
-        return params_of(method, uri, places, self.answers, self.dice)
+        # What was answered by now is a matter of time, and must not change what comes after.
+        return params_of(method, uri, places, self.answers, random.Random(self.dice.random()))
 
     def open(self) -> None:
         uri = self.dice.choice([*((self.root / name).as_uri() for name in FILES), "untitled:Untitled-1"])
@@ -147,7 +149,7 @@ class Session:
     def save(self) -> None:
         uri = self._uri()
         if uri.startswith("file:"):
-            path = self.root / uri.removeprefix(self.root.as_uri() + "/")
+            path = self.root / unquote(uri.removeprefix(self.root.as_uri() + "/"))
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(self.documents[uri].text.encode("utf-8", "surrogatepass"))
         self.connection.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
@@ -177,7 +179,7 @@ class Session:
     def ask_and_cancel(self) -> None:
         self.ask_something()
         running = list(self.connection.pending) or [0]
-        self.connection.notify("$/cancelRequest", {"id": self.dice.choice(running)})
+        self.connection.notify("$/cancelRequest", {"id": random.Random(self.dice.random()).choice(running)})
 
     def send_garbage(self) -> None:
         method = self.dice.choice(
@@ -215,7 +217,9 @@ class Session:
                 if differing is None:
                     break
                 if time.monotonic() > end:
-                    raise AssertionError(differing)
+                    method, params, old, new = differing
+                    where = params.get("textDocument", params), params.get("position")
+                    raise AssertionError(f"{method} of {where}: {_difference(old, new)}")
                 questions.insert(0, questions.pop(questions.index(differing[:2])))  # it is looked at first
                 time.sleep(0.05)
             fresh.close()
@@ -229,14 +233,14 @@ class Session:
             end = random_offset(random.Random(0), document.text)
             whole = [{"line": 0, "character": 0}, {"line": 10**6, "character": 0}]
             found += [
-                (method, params_of(method, uri, whole, Answers(), self.dice))
+                (method, params_of(method, uri, whole, Answers(), random.Random(0)))
                 for method in requests_of(self.capabilities)
                 if method in WHOLE
             ]
             for _ in range(3 if end else 1):
                 places = [random_position(self.dice, document.text, self.encoding) for _ in range(2)]
                 found += [
-                    (method, params_of(method, uri, places, Answers(), self.dice))
+                    (method, params_of(method, uri, places, Answers(), random.Random(0)))
                     for method in requests_of(self.capabilities)
                     if method in POSITIONAL
                 ]
@@ -259,8 +263,10 @@ class Session:
 
     def _assert_no_errors(self) -> None:
         text = self.connection.error_text()
-        failed = re.search(r"^ERROR (?!.* is refused: )", text, re.MULTILINE)
-        assert failed is None, text[failed.start() :][:6000]
+        failed = re.search(
+            r"^ERROR (?!.* is refused: )[^\n]*(?:\n(?!ERROR|WARNING)[^\n]*)*", text, re.MULTILINE
+        )
+        assert failed is None, failed[0][-3000:]
         assert self.connection.process.poll() is None
 
     def close(self) -> None:
@@ -275,6 +281,19 @@ def _said(connection: Connection, method: str, params: Json) -> Any:
     if "error" in answer:
         return answer["error"]["code"]
     return _without_ids(answer["result"])
+
+
+def _difference(old: Any, new: Any) -> str:
+    """The first thing that two answers do not have in common."""
+    if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
+        key = next(key for key in old if old[key] != new[key])
+        return f"{key}: {_difference(old[key], new[key])}"
+    if isinstance(old, list) and isinstance(new, list):
+        for index, (first, second) in enumerate(zip(old, new, strict=False)):
+            if first != second:
+                return f"{index} of {len(old)} and {len(new)}: {_difference(first, second)}"
+        return f"beyond {min(len(old), len(new))}: {(old + new)[min(len(old), len(new)) :]}"
+    return f"{old!r} and fresh {new!r}"
 
 
 def _without_ids(value: Any) -> Any:
