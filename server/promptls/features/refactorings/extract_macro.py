@@ -86,6 +86,11 @@ def _events(chunk: Chunk, inside: Span) -> list[NameEvent]:
 
 def _reason(chunk: Chunk, inside: Span) -> str:
     """Why the selection can be no macro; else an empty text."""
+    return _cut(chunk, inside) or _trimmed(chunk, inside) or _bound(chunk, inside)
+
+
+def _cut(chunk: Chunk, inside: Span) -> str:
+    """What the edges of the selection go through."""
     if any(chunk.text[max(edge - 1, 0) : edge + 1] == "\r\n" for edge in inside):
         return "the selection cuts a line end of two characters"
     if any(tag.span.start < edge < tag.span.end for tag in chunk.tags for edge in inside):
@@ -96,38 +101,36 @@ def _reason(chunk: Chunk, inside: Span) -> str:
             depth += {"open": 1, "close": -1}.get(tag.action, 0)
             if depth < 0 or (tag.action == "middle" and depth == 0):
                 return "the selection cuts a block"
-    if depth:
-        return "the selection cuts a block"
+    return "the selection cuts a block" if depth else ""
+
+
+def _trimmed(chunk: Chunk, inside: Span) -> str:
+    """Which tags trim over an edge of the selection."""
     within = [tag for tag in chunk.tags if inside.start <= tag.span.start < inside.end]
-    if any(tag.kind == "statement" and "macro" in tag.text for tag in within):
-        return "the selection defines a macro"
     if any(
         (tag.trims_before and is_blank(chunk.text, inside.start, tag.span.start))
         or (tag.trims_after and is_blank(chunk.text, tag.span.end, inside.end))
         for tag in within
     ):
         return "a tag at the edge of the selection trims what stands outside of it"
-    if any(
-        (
-            tag.trims_after
-            and tag.span.end <= inside.start
-            and is_blank(chunk.text, tag.span.end, inside.start)
-        )
-        or (
-            tag.trims_before
-            and tag.span.start >= inside.end
-            and is_blank(chunk.text, inside.end, tag.span.start)
-        )
-        for tag in chunk.tags
+    before = [tag for tag in chunk.tags if tag.span.end <= inside.start and tag.trims_after]
+    behind = [tag for tag in chunk.tags if tag.span.start >= inside.end and tag.trims_before]
+    if (before and is_blank(chunk.text, before[-1].span.end, inside.start)) or (
+        behind and is_blank(chunk.text, inside.end, behind[0].span.start)
     ):
         return "a tag beside the selection trims into it"
+    return ""
+
+
+def _bound(chunk: Chunk, inside: Span) -> str:
+    """What the selection binds that a macro would keep inside."""
+    events = chunk_events(chunk)
     for event in _events(chunk, inside):
-        if event.action == "bind":
-            later = [
-                each
-                for each in chunk_events(chunk)
-                if each.action == "read" and each.name == event.name and each.span.start >= inside.end
-            ]
-            if later:
-                return f"the selection sets `{event.name}`, which is read behind it"
+        if event.action == "open" and event.name == "macro":
+            return "the selection defines a macro"
+        if event.action == "bind" and any(
+            each.action == "read" and each.name == event.name and each.span.start >= inside.end
+            for each in events
+        ):
+            return f"the selection sets `{event.name}`, which is read behind it"
     return ""
