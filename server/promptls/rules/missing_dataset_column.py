@@ -55,10 +55,12 @@ from pathlib import Path
 from typing import Final
 
 from promptls.meaning.kind import Kind
+from promptls.meaning.shape import UNKNOWN
 from promptls.rules.declared_experiments import DeclaredExperiment, declared_experiments
 from promptls.rules.rule import FileContext, Finding, Rule
 from promptls.text.nearest import did_you_mean
-from promptls.workspace.contract import NeededInput, inputs_of
+from promptls.workspace.contract import function_names
+from promptls.workspace.needs import needed_shapes, needs_of
 from promptls.workspace.python_names import functions_in
 
 _DECORATORS: Final = frozenset({"discrete_metric", "numeric_metric", "ranking_metric"})
@@ -67,15 +69,11 @@ _DECORATORS: Final = frozenset({"discrete_metric", "numeric_metric", "ranking_me
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The columns that data sets lack."""
-    inputs: tuple[NeededInput, ...] | None = None
     for experiment in declared_experiments(context):
         columns = _columns(experiment)
-        if columns is None:
-            continue
-        if inputs is None:
-            inputs = inputs_of(context.snapshot, context.path)
-        yield from _without_inputs(context, experiment, columns, inputs)
-        yield from _without_parameters(context, experiment, columns)
+        if columns is not None:
+            yield from _without_inputs(context, experiment, columns)
+            yield from _without_parameters(context, experiment, columns)
 
 
 def _columns(experiment: DeclaredExperiment) -> tuple[str, ...] | None:
@@ -86,21 +84,29 @@ def _columns(experiment: DeclaredExperiment) -> tuple[str, ...] | None:
 
 
 def _without_inputs(
-    context: FileContext,
-    experiment: DeclaredExperiment,
-    columns: tuple[str, ...],
-    inputs: tuple[NeededInput, ...],
+    context: FileContext, experiment: DeclaredExperiment, columns: tuple[str, ...]
 ) -> Iterator[Finding]:
-    declares = context.template.declarations.inputs is not None
     span = experiment.span(context, "dataset")
-    for each in inputs:
-        if span is None or each.name in columns or "default" in each.schema:
-            continue
-        if each.shape.kind == "callable" or (each.declared is None and (declares or each.shape.optional)):
-            continue
+    if span is None:
+        return
+    for name in _needed(context, frozenset(columns)):
         named = experiment.declared.dataset
-        message = f"`{named}` has no column `{each.name}`, which is an input of the prompt"
-        yield Finding(span, f"{message}{did_you_mean(each.name, columns)}")
+        message = f"`{named}` has no column `{name}`, which is an input of the prompt"
+        yield Finding(span, f"{message}{did_you_mean(name, columns)}")
+
+
+def _needed(context: FileContext, given: frozenset[str]) -> list[str]:
+    """The inputs without which no row can be rendered as it should be, but for those that are given."""
+    declared = context.template.declarations.inputs
+    if declared is not None:
+        return [key.name for key in declared if key.name not in given and "default" not in key.schema]
+    names = needs_of(context.snapshot, context.path).by_name.keys() - given
+    names -= (function_names(context.snapshot, context.path) or frozenset()) if names else frozenset()
+    if not names:
+        return []
+    shapes = needed_shapes(context.snapshot, context.path)
+    found = ((name, shapes.get(name, UNKNOWN)) for name in sorted(names))
+    return [name for name, shape in found if not shape.optional and shape.kind != "callable"]
 
 
 def _without_parameters(

@@ -1,0 +1,157 @@
+"""Goes over the uses of a template in order, with what names stand for at each place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+from promptls.meaning.paths import Each, Path, Step
+from promptls.meaning.shape import Shape, interned, merged
+from promptls.meaning.use import Bind, Close, Middle, Open, Rebind
+
+_MOST_STEPS: Final = 20
+"""How deep shapes nest; loops over their own elements go deeper for nothing."""
+
+Stretch: TypeAlias = dict[str, Shape]
+"""The shapes of the variables that a stretch of text uses and does not bind itself."""
+Piece: TypeAlias = Stretch | Bind | Rebind | Open | Middle | Close
+
+
+class _Frame:
+    """One open block: what its names stand for, and what its branch asks for."""
+
+    __slots__ = ("asked", "asked_else", "keyword", "names")
+
+    def __init__(self, keyword: str, asked: tuple[Path, ...] = (), asked_else: tuple[Path, ...] = ()) -> None:
+        self.keyword = keyword
+        self.names: dict[str, Path] = {}
+        self.asked = asked
+        self.asked_else = asked_else
+
+
+class Walk:
+    """The blocks that are open at the place reached, and the shapes that were found on the way.
+
+    A name bound in a branch is known to that branch; behind it nobody knows what it stands for.
+    """
+
+    def __init__(self) -> None:
+        self.frames: Final = [_Frame("")]
+        self.found: Final[dict[tuple[Path, int, tuple[Path, ...]], Shape]] = {}
+        self._asked: tuple[Path, ...] = ()
+
+    def take(self, pieces: tuple[Piece, ...]) -> None:
+        """Go over a chunk."""
+        for piece in pieces:
+            if isinstance(piece, dict):
+                self.use_all(piece)
+            else:
+                self.step(piece)
+
+    def use_all(self, shapes: Mapping[str, Shape]) -> None:
+        """Note the uses that have been summed up as the shapes of variables."""
+        for name, shape in shapes.items():
+            self.use((Step(name, shape.optional),), shape)
+
+    def use(self, path: Path, shape: Shape) -> None:
+        """Note a use, where it is one of an outer value."""
+        way = self.resolved(path)
+        if way:
+            self.found[way, id(shape), self._asked] = shape
+
+    def resolved(self, path: Path) -> Path:
+        """The path from a variable that nothing here binds; empty where there is none."""
+        for frame in reversed(self.frames):
+            bound = frame.names.get(str(path[0].key))
+            if bound is not None:
+                return _joined(bound, path) if bound else ()
+        return path[:_MOST_STEPS]
+
+    def step(self, event: Bind | Rebind | Open | Middle | Close) -> None:
+        """Go into a block, or out of it, or past a name that is bound."""
+        if isinstance(event, Bind):
+            self._bind((event,))
+        elif isinstance(event, Rebind):
+            self._bind(event.binds)
+        elif isinstance(event, Open):
+            frame = _Frame(
+                event.keyword, self._all_resolved(event.asked), self._all_resolved(event.asked_else)
+            )
+            frame.names = {bind.name: self.resolved(bind.path) if bind.path else () for bind in event.bound}
+            self.frames.append(frame)
+        elif isinstance(event, Middle):
+            self._middle(event)
+        elif any(frame.keyword == event.keyword for frame in self.frames[1:]):
+            while self._leave(self.frames.pop()) != event.keyword:
+                pass
+        self._asked = tuple(path for frame in self.frames for path in frame.asked)
+
+    def _bind(self, binds: tuple[Bind, ...]) -> None:
+        ways = {bind.name: self.resolved(bind.path) if bind.path else () for bind in binds}
+        self.frames[-1].names.update(ways)
+
+    def _middle(self, event: Middle) -> None:
+        frame = self.frames[-1]
+        if frame.keyword == "for":  # behind a loop's `else` its variable is gone
+            frame.names.clear()
+        if frame.keyword != "if":
+            return
+        for name in frame.names:
+            frame.names[name] = ()
+        frame.asked = (*frame.asked_else, *self._all_resolved(event.asked))
+        frame.asked_else = (*frame.asked_else, *self._all_resolved(event.asked_else))
+
+    def _leave(self, frame: _Frame) -> str:
+        """What a branch has bound is known of no longer; the keyword of the block that ends."""
+        if frame.keyword == "if":
+            self.frames[-1].names.update(dict.fromkeys(frame.names, ()))
+        return frame.keyword
+
+    def _all_resolved(self, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+        return tuple(way for path in paths if (way := self.resolved(path)))
+
+    def shapes(self) -> dict[str, Shape]:
+        """The shapes found, by the names of the variables."""
+        made: dict[str, Shape] = {}
+        for (path, _, asked), shape in self.found.items():
+            name = str(path[0].key)
+            whole = _along(path, shape)
+            for question in asked:
+                if question[0].key == name:
+                    whole = _guarded(whole, question[1:])
+            made[name] = merged(made[name], whole) if name in made else whole
+        return {name: interned(shape) for name, shape in made.items()}
+
+
+def _joined(bound: Path, path: Path) -> Path:
+    """The path from what the first name of `path` stands for."""
+    end = bound[-1]._replace(optional=bound[-1].optional or path[0].optional)
+    return (*bound[:-1], end, *path[1:])[:_MOST_STEPS]
+
+
+def _along(path: Path, shape: Shape) -> Shape:
+    """The shape of the variable that `path` begins at, when `shape` is at its end."""
+    for step in reversed(path[1:]):
+        below = _optional(shape) if step.optional else shape
+        if isinstance(step.key, str):
+            shape = Shape("mapping", keys=((step.key, below),))
+        else:
+            shape = Shape("mapping" if step.key is Each.VALUE else "list", element=below)
+    return _optional(shape) if path[0].optional else shape
+
+
+def _optional(shape: Shape) -> Shape:
+    return shape if shape.optional else replace(shape, optional=True)
+
+
+def _guarded(shape: Shape, path: Path) -> Shape:
+    """The shape of a value where the one at the end of `path` has been asked for."""
+    if not path:
+        return _optional(shape)
+    if isinstance(path[0].key, str):
+        keys = tuple(
+            (name, _guarded(below, path[1:]) if name == path[0].key else below) for name, below in shape.keys
+        )
+        return replace(shape, keys=keys)
+    return shape if shape.element is None else replace(shape, element=_guarded(shape.element, path[1:]))
