@@ -48,14 +48,17 @@ def encoded(chunk: Chunk, tokens: Iterable[SemanticToken], unit: Unit) -> Run:
     """The run of a chunk; of tokens that overlap the first one stays."""
     numbers: list[int] = []
     last_line = last_column = behind = 0
+    is_plain = unit is Unit.UTF32 or chunk.text.isascii()
     for token in sorted(_on_lines(chunk, tokens)):
         if token.start < behind:
             continue
         behind = token.end
         line = bisect_right(chunk.line_starts, token.start) - 1
         begin = chunk.line_starts[line]
-        column = units_from_column(chunk.text[begin : token.start], token.start - begin, unit)
-        length = units_from_column(chunk.text[token.start : token.end], token.end - token.start, unit)
+        column, length = token.start - begin, token.end - token.start
+        if not is_plain:
+            column = units_from_column(chunk.text[begin : token.start], column, unit)
+            length = units_from_column(chunk.text[token.start : token.end], length, unit)
         delta = column - last_column if line == last_line else column
         numbers += (line - last_line, delta, length, NUMBER[token.type], token.modifiers)
         last_line, last_column = line, column
@@ -68,10 +71,12 @@ def _on_lines(chunk: Chunk, tokens: Iterable[SemanticToken]) -> Iterator[Semanti
     So they suit clients that take no tokens of several lines, and none that overlap.
     """
     for token in tokens:
-        whole = Span(token.start, token.end)
-        for span in _outside_tags(chunk, whole) if token.type in _AROUND_TAGS else (whole,):
+        if token.type not in _AROUND_TAGS:
+            yield token
+            continue
+        for span in _outside_tags(chunk, Span(token.start, token.end)):
             for piece in _lines(chunk, span):
-                yield token._replace(start=piece.start, end=piece.end)
+                yield SemanticToken(piece.start, piece.end, token.type, token.modifiers)
 
 
 def _outside_tags(chunk: Chunk, token: Span) -> Iterator[Span]:
