@@ -3,7 +3,7 @@
 ## What it does
 
 Points at `order.items`, `row.values`, `box.keys` and the other names of methods that a Python mapping
-has, where they are not called.
+has, where they are not called. Where the file declares the key, it is a warning.
 
 ## Why is this bad?
 
@@ -38,6 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from promptls.meaning.header import Declarations
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
@@ -51,7 +52,7 @@ _NO_MAPPINGS: Final = frozenset({"loop", "self", "cycler", "joiner"})
 _ABOUT_METHODS: Final = frozenset({"callable"})
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+def check_declared(chunk: Chunk, declarations: Declarations, project: Project) -> Iterator[Finding]:
     """The attributes in the chunk's tags that name a method and do not call it."""
     called = set()
     for start, node in expressions_in(chunk):
@@ -63,9 +64,26 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             if isinstance(node.target, Name) and node.target.name in _NO_MAPPINGS:
                 continue
             key = Edit(Span(node.target.span.end, node.span.end).shifted(start), f"['{node.name}']")
+            is_declared = _is_declared(node, declarations)
+            fix = Fix(f"Write `['{node.name}']`", (key,), preferred=is_declared)
             message = f"of a mapping, this is the method `{node.name}`, not the value of that key"
-            fix = Fix(f"Write `['{node.name}']`", (key,))
-            yield Finding(node.name_span.shifted(start), message, (fix,))
+            if is_declared:
+                message = (
+                    f"this is the method `{node.name}` of the mapping, not the key that `input_keys` declares"
+                )
+            span = node.name_span.shifted(start)
+            yield Finding(span, message, (fix,), severity="warning" if is_declared else None)
+
+
+def _is_declared(node: Attribute, declarations: Declarations) -> bool:
+    """Whether the attribute is a declared key of an input."""
+    if not isinstance(node.target, Name):
+        return False
+    for key in declarations.inputs or ():
+        properties = key.schema.get("properties")
+        if key.name == node.target.name and isinstance(properties, dict):
+            return node.name in properties
+    return False
 
 
 RULE = Rule(
@@ -74,5 +92,5 @@ RULE = Rule(
     severity="hint",
     module=__name__,
     kinds=PARTS_KINDS,
-    check_chunk=check_chunk,
+    check_declared=check_declared,
 )
