@@ -29,7 +29,7 @@ class FileNames:
         """The names that may come from the caller, and what is bound at the end of the file."""
         resolver = Resolver()
         free = free_names(resolver, outline(self._root))
-        return free - GLOBALS - INJECTED, resolver.scopes[0].bound
+        return frozenset(free - GLOBALS - INJECTED), resolver.scopes[0].bound
 
     @property
     def takes_all(self) -> bool:

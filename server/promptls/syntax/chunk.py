@@ -59,6 +59,7 @@ class Chunk:
 
 
 Derived = TypeVar("Derived")
+_MISSING: Final = object()
 
 
 def kept(derive: Callable[[Chunk], Derived]) -> Callable[[Chunk], Derived]:
@@ -66,11 +67,10 @@ def kept(derive: Callable[[Chunk], Derived]) -> Callable[[Chunk], Derived]:
 
     @wraps(derive)
     def once(chunk: Chunk) -> Derived:
-        try:
-            return chunk.kept[derive]  # type: ignore[return-value]  # put there below
-        except KeyError:
+        derived = chunk.kept.get(derive, _MISSING)
+        if derived is _MISSING:
             derived = chunk.kept[derive] = derive(chunk)
-            return derived
+        return derived  # type: ignore[return-value]  # put there above
 
     return once
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from operator import attrgetter
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 from promptls.syntax.chunk import Chunk
 
@@ -42,15 +43,15 @@ class Group:
         "starts",
     )
 
-    def __init__(self, children: tuple[Chunk, ...] | tuple[Group, ...]) -> None:
+    def __init__(self, children: tuple[Chunk | Group, ...]) -> None:
         self.children: Final = children
         self.starts: Final = list(accumulate([child.length for child in children], initial=0))
         self.first_lines: Final = list(accumulate([child.line_ends for child in children], initial=0))
         self.first_chunks: Final = list(accumulate([child.count for child in children], initial=0))
-        self.length: Final = self.starts[-1]
-        self.line_ends: Final = self.first_lines[-1]
-        self.count: Final = self.first_chunks[-1]
-        self.is_reaching: Final = any(child.is_reaching for child in children)
+        self.length: Final[int] = self.starts[-1]
+        self.line_ends: Final[int] = self.first_lines[-1]
+        self.count: Final[int] = self.first_chunks[-1]
+        self.is_reaching: Final[bool] = any(child.is_reaching for child in children)
         self.kept: Final[dict[object, object]] = {}
         self.before: tuple[dict[object, object], Chunk | Group, Chunk | Group] | None = None
 
@@ -58,7 +59,8 @@ class Group:
 Piece = Chunk | Group
 
 
-class Located(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Located:
     """A chunk and where it stands: its number, the offset of its start, and its first line."""
 
     chunk: Chunk
@@ -169,7 +171,7 @@ def _rooted(groups: list[Group]) -> Group:
     return root
 
 
-def _packed(children: tuple[Chunk, ...] | tuple[Group, ...]) -> list[Group]:
+def _packed(children: tuple[Chunk | Group, ...]) -> list[Group]:
     """The children in as few groups as can hold them, of about one size."""
     number = -(-len(children) // _MOST_CHILDREN)
     bounds = [len(children) * index // number for index in range(number + 1)] if number else [0]
@@ -179,7 +181,7 @@ def _packed(children: tuple[Chunk, ...] | tuple[Group, ...]) -> list[Group]:
 def _replaced(group: Group, first: int, last: int, fresh: tuple[Chunk, ...]) -> list[Group]:
     """The groups that take a group's place; none where nothing is left of it."""
     if isinstance(group.children[0], Chunk):
-        packed = _packed((*group.children[:first], *fresh, *group.children[last + 1 :]))  # type: ignore[arg-type]  # all children are of one type
+        packed = _packed((*group.children[:first], *fresh, *group.children[last + 1 :]))
         return _succeeding(group, packed)
     children: list[Group] = []
     rest = fresh
@@ -192,7 +194,7 @@ def _replaced(group: Group, first: int, last: int, fresh: tuple[Chunk, ...]) -> 
         rest = ()
         for each in changed:
             if children and min(len(children[-1].children), len(each.children)) < _FEWEST_CHILDREN:
-                children[-1:] = _packed((*children[-1].children, *each.children))  # type: ignore[arg-type]  # of one height
+                children[-1:] = _packed((*children[-1].children, *each.children))
             else:
                 children.append(each)
     return _succeeding(group, _packed(tuple(children)))
@@ -214,6 +216,7 @@ def _succeeding(group: Group, groups: list[Group]) -> list[Group]:
 
 Fact = TypeVar("Fact")
 Item = TypeVar("Item")
+_MISSING: Final = object()
 
 
 def united(of_chunk: Callable[[Chunk], Fact], join: Callable[[list[Fact]], Fact]) -> Callable[[Piece], Fact]:
@@ -224,23 +227,24 @@ def united(of_chunk: Callable[[Chunk], Fact], join: Callable[[list[Fact]], Fact]
     """
 
     def fact(piece: Piece) -> Fact:
-        try:
-            return piece.kept[fact]  # type: ignore[return-value]  # put there below
-        except KeyError:
-            found: Fact
+        found = piece.kept.get(fact, _MISSING)
+        if found is _MISSING:
             if isinstance(piece, Chunk):
                 found = of_chunk(piece)
-            elif piece.before is not None and fact in piece.before[0] and same(*piece.before[1:]):
-                found = piece.before[0][fact]  # type: ignore[assignment]  # put there below
             else:
-                found = join([fact(child) for child in piece.children])
+                before = piece.before
+                if before is not None and fact in before[0] and same(before[1], before[2]):
+                    found = before[0][fact]
+                else:
+                    found = join([fact(child) for child in piece.children])
             piece.kept[fact] = found
-            return found
+        return found  # type: ignore[return-value]  # put there above
 
     def same(old: Piece, new: Piece) -> bool:
-        if fact not in old.kept:
+        before = old.kept.get(fact, _MISSING)
+        if before is _MISSING:
             return False
-        before, now = old.kept[fact], fact(new)
+        now = fact(new)
         return before is now or before == now
 
     return fact
@@ -250,17 +254,13 @@ def derived(fact: Callable[[Piece], Fact], derive: Callable[[Fact], Item]) -> Ca
     """What follows from a fact of a piece alone; worked out again only where the fact is another one."""
 
     def following(piece: Piece) -> Item:
-        try:
-            return piece.kept[following]  # type: ignore[return-value]  # put there below
-        except KeyError:
+        found = piece.kept.get(following, _MISSING)
+        if found is _MISSING:
+            now = fact(piece)
             before = piece.before[0] if isinstance(piece, Group) and piece.before is not None else {}
-            found: Item
-            if following in before and before.get(fact) is fact(piece):
-                found = before[following]  # type: ignore[assignment]  # put there below
-            else:
-                found = derive(fact(piece))
+            found = before[following] if following in before and before.get(fact) is now else derive(now)
             piece.kept[following] = found
-            return found
+        return found  # type: ignore[return-value]  # put there above
 
     return following
 
@@ -274,20 +274,18 @@ def gathered(
     """
 
     def items(piece: Piece) -> tuple[Item, ...]:
-        try:
-            return piece.kept[items]  # type: ignore[return-value]  # put there below
-        except KeyError:
-            found: tuple[Item, ...]
+        found = piece.kept.get(items)
+        if found is None:
             if isinstance(piece, Chunk):
                 found = tuple(of_chunk(piece))
             else:
-                found = tuple(
-                    shifted(item, start) if start else item
-                    for start, child in zip(piece.starts, piece.children, strict=False)
-                    for item in items(child)
-                )
+                found = ()
+                for start, child in zip(piece.starts, piece.children, strict=False):
+                    own = items(child)
+                    if own:
+                        found += tuple([shifted(item, start) for item in own]) if start else own
             piece.kept[items] = found
-            return found
+        return found  # type: ignore[return-value]  # put there above
 
     return items
 
