@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from promptls.features.included_as_text import is_included_as_text
 from promptls.formatting.source_format import format_edits
 from promptls.formatting.typing_edits import edits_after_brace, edits_after_newline
 from promptls.meaning.kind import Kind
@@ -18,7 +19,8 @@ def file_edits(snapshot: Snapshot, path: str, within: Span | None = None) -> tup
     kind = snapshot.kind(path)
     if template is None or kind is Kind.OTHER:
         return ()
-    return format_edits(template.source, frame=_has_frame(template, kind), within=within)
+    frame = _has_frame(template, kind) and not is_included_as_text(snapshot, path)
+    return format_edits(template.source, frame=frame, within=within)
 
 
 def typing_edits(snapshot: Snapshot, path: str, offset: int, typed: str) -> tuple[Edit, ...]:

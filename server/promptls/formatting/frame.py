@@ -32,7 +32,7 @@ _DASH: Final = re.compile(r"-([ \t]+)")
 _HEADERS: Final = ("|", ">", "|-", ">-", "|+", ">+")
 _FAR: Final = 200
 """More characters than stand between a header and the text under it."""
-_REUSED: Final = frozenset({"macro", "set", "call", "filter", "block"})
+REUSED: Final = frozenset({"macro", "set", "call", "filter", "block"})
 """Blocks whose text may be used as something else than a frame."""
 
 
@@ -218,7 +218,7 @@ def _reused(chunk: Chunk) -> list[Span]:
     return [
         Span(chunk.tags[pair.opening].span.start, chunk.tags[pair.closing].span.end)
         for pair in chunk_blocks(chunk).pairs
-        if pair.keyword in _REUSED
+        if pair.keyword in REUSED
     ]
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.formatting.frame import applied, frame_edits, last_frame_edits, runs_on
+from promptls.formatting.frame import REUSED, applied, frame_edits, last_frame_edits, runs_on
 from promptls.formatting.tag_style import styled
 from promptls.rules.rule import Edit
 from promptls.syntax.chunk import Chunk, kept
@@ -14,8 +14,6 @@ from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.source import Source
 from promptls.text.span import Span
 
-_REUSED: Final = frozenset({"macro", "set", "call", "filter", "block"})
-"""Blocks whose text may be used as something else than a frame."""
 _KEEPING: Final = re.compile(r"[|>]\d?\+\d?[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|\Z)")
 
 
@@ -97,8 +95,8 @@ def _is_unsure(source: Source) -> list[bool]:
         loose = chunk_blocks(chunk).loose
         found.append(
             (previous is not None and runs_on(previous))
-            or any(keyword in _REUSED for keyword in open_blocks)
-            or any(tag.keyword in _REUSED for tag in loose)
+            or any(keyword in REUSED for keyword in open_blocks)
+            or any(tag.keyword in REUSED for tag in loose)
         )
         previous = chunk
         for tag in loose:
