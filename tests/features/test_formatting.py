@@ -30,7 +30,7 @@ def laid_out(main: str, name: str = "main.yml.j2", **others: str) -> str:
         ("{% for x in xs %}\n{% include 's.yml.j2' %}\n{% endfor %}\n- name: last\n  content: d\n", LAID_OUT),
         ("- name: first\n  content: |\n    As in:\n    {% include 's.yml.j2' %}\n", TAGS_ALONE),
         (
-            "- name: first\n  content: |\n    {% filter indent(4) %}{% include 's.yml.j2' %}{% endfilter %}\n",
+            "- name: a\n  content: |\n    {% filter indent(4) %}{% include 's.yml.j2' %}{% endfilter %}\n",
             TAGS_ALONE,
         ),
         (
