@@ -1,0 +1,70 @@
+"""What a client gets that says nothing of itself, and what is sent when something elsewhere changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from plain_client import Wire
+
+PROMPT = '- name: greeting\n  content: "Hello {{ user }}"\n- name: b\n  content: "{{ user }}"\n'
+
+
+async def asked(wire: Wire, number: int, method: str, uri: str, **params: Any) -> Any:
+    wire.send(id=number, method=method, params={"textDocument": {"uri": uri}, **params})
+    return await wire.answer(number)
+
+
+async def test_a_client_that_says_nothing_gets_the_plainest_forms(wire: Wire, tmp_path: Path) -> None:
+    answer = await wire.begin(tmp_path)
+    wire.open(tmp_path, PROMPT)
+    uri = (tmp_path / "a.yml.j2").as_uri()
+    place = {"position": {"line": 1, "character": 22}}
+
+    renamed = await asked(wire, 2, "textDocument/rename", uri, newName="person", **place)
+    outline = await asked(wire, 3, "textDocument/documentSymbol", uri)
+    found = await asked(wire, 4, "textDocument/definition", uri, **place)
+    folds = await asked(wire, 5, "textDocument/foldingRange", uri)
+
+    assert answer["result"]["capabilities"]["renameProvider"] is True
+    assert [edit["newText"] for edit in renamed["result"]["changes"][uri]] == ["person", "person"]
+    assert [(each["name"], each["kind"]) for each in outline["result"]] == [("greeting", 5), ("b", 5)]
+    assert found["result"] == []
+    assert all("startCharacter" in each and "collapsedText" not in each for each in folds["result"])
+
+
+async def test_a_refused_rename_is_an_error_with_its_reason(wire: Wire, tmp_path: Path) -> None:
+    await wire.begin(tmp_path)
+    wire.open(tmp_path, PROMPT)
+    uri = (tmp_path / "a.yml.j2").as_uri()
+
+    prepared = await asked(wire, 2, "textDocument/prepareRename", uri, position={"line": 1, "character": 4})
+    renamed = await asked(
+        wire, 3, "textDocument/rename", uri, position={"line": 1, "character": 22}, newName="my user"
+    )
+
+    assert prepared["error"] == {"code": -32803, "message": "there is nothing to rename here"}
+    assert renamed["error"]["code"] == -32803
+    assert "`my user` is no name" in renamed["error"]["message"]
+
+
+async def test_colours_are_asked_for_again_when_another_file_makes_a_section_of_this_one(
+    wire: Wire, tmp_path: Path
+) -> None:
+    refreshes = {"workspace": {"semanticTokens": {"refreshSupport": True}}}
+    await wire.begin(tmp_path, capabilities=refreshes)
+    wire.open(tmp_path, "Be brief, {{ user }}.\n")
+    uri = (tmp_path / "a.yml.j2").as_uri()
+    before = await asked(wire, 2, "textDocument/semanticTokens/full", uri)
+
+    entry = tmp_path / "entry.yml.j2"
+    entry.write_text('- name: e\n  content: x\n{% include "a.yml.j2" %}\n')
+    changes = [{"uri": entry.as_uri(), "type": 1}]
+    wire.send(method="workspace/didChangeWatchedFiles", params={"changes": changes})
+    while (message := await wire.receive()).get("method") != "workspace/semanticTokens/refresh":
+        pass
+    wire.send(id=message["id"], result=None)
+
+    after = await asked(wire, 3, "textDocument/semanticTokens/full", uri)
+    assert before["result"]["data"] == []
+    assert len(after["result"]["data"]) > 0
