@@ -12,7 +12,14 @@ from support.cases import cases
 from support.fixture import MAIN, check_findings, check_fix, parse
 
 CASES = cases("experiments")
-RULES = {"unknown-dataset", "missing-dataset-column", "unknown-metric", "unknown-model", "example-in-dataset"}
+RULES = {
+    "unknown-dataset",
+    "missing-dataset-column",
+    "unknown-metric",
+    "unknown-model",
+    "example-in-dataset",
+    "invalid-sample",
+}
 
 
 @pytest.mark.parametrize("fixture", CASES.values(), ids=CASES)

@@ -8,8 +8,9 @@ row of that data set can be chosen as well.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -108,12 +109,33 @@ def _placeholders(snapshot: Snapshot, path: str) -> dict[str, Any]:
     return data
 
 
-def _from_file(template: Template, path: str) -> Iterator[Sample]:
+def file_samples(template: Template, path: str) -> tuple[Sample, ...]:
+    """The samples in the file that the header names, read again only when that has changed.
+
+    Raises Failure where it cannot be read. Their data belongs to all who ask, and is not to be changed.
+    """
+    return tuple(_from_file(template, path, _known))
+
+
+def _known(file: Path) -> Any:
+    try:
+        status = file.stat()
+    except OSError:
+        return _loaded(file)
+    return _known_as_of(file, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=32)
+def _known_as_of(file: Path, _changed: int, _size: int) -> Any:
+    return _loaded(file)
+
+
+def _from_file(template: Template, path: str, load: Callable[[Path], Any] | None = None) -> Iterator[Sample]:
     named = template.declarations.settings.samples
     if not named:
         return
     file = Path(path).parent / named
-    data = _loaded(file)
+    data = (load or _loaded)(file)
     if not isinstance(data, dict):
         raise Failure("a samples file is a mapping of inputs, or of named mappings", FilePlace(file))
     inputs = {key.name for key in template.declarations.inputs or ()} | template.names.input_names

@@ -73,6 +73,15 @@ def declared_types(schema: Any) -> frozenset[str] | None:
     return types if types and types <= _PYTHON.keys() else None
 
 
+def is_of_type(value: Any, types: frozenset[str]) -> bool:
+    """Whether a piece of data is of one of the JSON types."""
+    if isinstance(value, bool):
+        return "boolean" in types
+    if isinstance(value, float) and value.is_integer() and "integer" in types:
+        return True
+    return any(isinstance(value, python) for kind in types - {"boolean"} for python in _PYTHON[kind])
+
+
 def _element_types(key: object) -> frozenset[str]:
     if key is Each.VALUE:
         return frozenset({"object"})

@@ -55,12 +55,10 @@ from pathlib import Path
 from typing import Final
 
 from promptls.meaning.kind import Kind
-from promptls.meaning.shape import UNKNOWN
 from promptls.rules.declared_experiments import DeclaredExperiment, declared_experiments
+from promptls.rules.needed_inputs import needed_inputs
 from promptls.rules.rule import FileContext, Finding, Rule
 from promptls.text.nearest import did_you_mean
-from promptls.workspace.contract import function_names
-from promptls.workspace.needs import needed_shapes, needs_of
 from promptls.workspace.python_names import functions_in
 
 _DECORATORS: Final = frozenset({"discrete_metric", "numeric_metric", "ranking_metric"})
@@ -89,24 +87,10 @@ def _without_inputs(
     span = experiment.span(context, "dataset")
     if span is None:
         return
-    for name in _needed(context, frozenset(columns)):
+    for name in needed_inputs(context, frozenset(columns)):
         named = experiment.declared.dataset
         message = f"`{named}` has no column `{name}`, which is an input of the prompt"
         yield Finding(span, f"{message}{did_you_mean(name, columns)}")
-
-
-def _needed(context: FileContext, given: frozenset[str]) -> list[str]:
-    """The inputs without which no row can be rendered as it should be, but for those that are given."""
-    declared = context.template.declarations.inputs
-    if declared is not None:
-        return [key.name for key in declared if key.name not in given and "default" not in key.schema]
-    names = needs_of(context.snapshot, context.path).by_name.keys() - given
-    names -= (function_names(context.snapshot, context.path) or frozenset()) if names else frozenset()
-    if not names:
-        return []
-    shapes = needed_shapes(context.snapshot, context.path)
-    found = ((name, shapes.get(name, UNKNOWN)) for name in sorted(names))
-    return [name for name, shape in found if not shape.optional and shape.kind != "callable"]
 
 
 def _without_parameters(
