@@ -118,7 +118,7 @@ def _callers_of_macro(snapshot: Snapshot, item: CallItem) -> Iterator[tuple[str,
     variable = variable_at(template, NamePlace(item.name, item.name_span)) if template is not None else None
     if variable is None:
         return
-    shared, further = shared_variable(snapshot, item.path, variable)
+    shared, further = shared_variable(snapshot, item.path, variable, by_data=False)
     for each in shared:
         for reading in each.variable.readings:
             yield each.path, reading.span

@@ -56,7 +56,7 @@ def declarations(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ..
     if symbol is not None and symbol.kind == "import" and variable is not None:
         return tuple(Target(symbol.home, binding.span, symbol.span) for binding in variable.bindings)
     if symbol is not None and symbol.kind == "input":
-        declared = _of_use(occurrences(snapshot, symbol), "declaration")
+        declared = _of_use(occurrences(snapshot, symbol, in_data=False), "declaration")
         if declared:
             return tuple(Target(*place, symbol.span) for place in declared)
     return definitions(snapshot, path, offset)
@@ -99,7 +99,7 @@ def _defined(snapshot: Snapshot, symbol: Symbol) -> Iterator[tuple[str, Span]]:
     for binding in _newest_first(variable.bindings, symbol, template):
         yield from _behind(snapshot, symbol.home, template, binding)
     if variable.is_input:
-        found = occurrences(snapshot, symbol)
+        found = occurrences(snapshot, symbol, in_data=False)
         declared = _of_use(found, "declaration")
         given = [(each.path, each.span) for each in found if each.use == "write" and each.where == "template"]
         passed = [(each.path, each.span) for each in found if each.where == "python"]

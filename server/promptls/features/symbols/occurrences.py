@@ -22,8 +22,11 @@ _DECLARING: Final = frozenset({"macro", "parameter", "import"})
 """Ways of binding that say what a thing is, and do not only give a value."""
 
 
-def occurrences(snapshot: Snapshot, symbol: Symbol) -> tuple[Occurrence, ...]:
-    """Every place of the symbol, in each file that shares it; each once."""
+def occurrences(snapshot: Snapshot, symbol: Symbol, *, in_data: bool = True) -> tuple[Occurrence, ...]:
+    """Every place of the symbol, in each file that shares it; each once.
+
+    Without `in_data`, files of data are not looked into.
+    """
     template = snapshot.template(symbol.home)
     if template is None and symbol.kind != "file":
         return ()
@@ -34,7 +37,7 @@ def occurrences(snapshot: Snapshot, symbol: Symbol) -> tuple[Occurrence, ...]:
         return ()
     if symbol.kind == "own":
         return _ordered(_variable_places(symbol.home, variable))
-    found = list(_shared_places(snapshot, symbol.home, variable))
+    found = list(_shared_places(snapshot, symbol.home, variable, in_data=in_data))
     if symbol.kind == "parameter" and template is not None:
         found += _arguments(snapshot, template, symbol, variable)
     return _ordered(found)
@@ -86,15 +89,18 @@ def _ordered(found: Iterable[Occurrence]) -> tuple[Occurrence, ...]:
     return tuple(sorted(once.values(), key=lambda each: (each.path, each.span)))
 
 
-def _shared_places(snapshot: Snapshot, path: str, variable: Variable) -> Iterator[Occurrence]:
-    shared, further = shared_variable(snapshot, path, variable)
+def _shared_places(
+    snapshot: Snapshot, path: str, variable: Variable, *, in_data: bool
+) -> Iterator[Occurrence]:
+    shared, further = shared_variable(snapshot, path, variable, by_data=in_data)
     yield from further
     for each in shared:
         yield from _variable_places(each.path, each.variable)
         template = snapshot.template(each.path)
         if each.variable.is_input and template is not None:
             yield from declared_places(template, each.path, variable.name)
-            yield from data_places(snapshot, each.path, template, variable.name)
+            if in_data:
+                yield from data_places(snapshot, each.path, template, variable.name)
             yield from python_places(snapshot, each.path, variable.name)
 
 
@@ -114,7 +120,7 @@ def _arguments(
     called = variable_at(template, NamePlace(macro.name, macro.span)) if macro is not None else None
     if called is None:
         return
-    places = list(_shared_places(snapshot, symbol.home, called))
+    places = list(_shared_places(snapshot, symbol.home, called, in_data=False))
     for path in dict.fromkeys(each.path for each in places):
         other = snapshot.template(path)
         if other is None:

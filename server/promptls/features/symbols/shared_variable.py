@@ -36,12 +36,13 @@ class VariableIn(NamedTuple):
 
 
 def shared_variable(
-    snapshot: Snapshot, path: str, variable: Variable
+    snapshot: Snapshot, path: str, variable: Variable, *, by_data: bool = True
 ) -> tuple[tuple[VariableIn, ...], tuple[Occurrence, ...]]:
     """All variables that are one with that of the file at `path`, which comes first, and further places.
 
     The further places name it where it is no variable: `greet` in `tools.greet()` and in
-    `from 'tools.yml.j2' import greet as hello`.
+    `from 'tools.yml.j2' import greet as hello`. Without `by_data`, prompts are left out that only
+    share data with this one.
     """
     found: dict[tuple[str, Span | None], VariableIn] = {}
     further: dict[Occurrence, None] = {}
@@ -56,7 +57,7 @@ def shared_variable(
         waiting += _below(snapshot, *current)
         if current.variable.is_input:
             waiting += _above(snapshot, *current)
-            beside = inputs_beside(snapshot, current.path, current.variable.name)
+            beside = inputs_beside(snapshot, current.path, current.variable.name) if by_data else ()
             waiting += [VariableIn(*each) for each in beside]
         if current.variable.is_exported:
             for importer, occurrence in _imported_by(snapshot, *current):
