@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def show_text(session: Session, path: str, what: str, text: str, ending: str = "md") -> str:
-    """The path of a file that holds the text and is open in the client, where it opens files.
+    """The path of a file that holds the text and is open in the client, where it opens files; a client
+    that opens none shows the path.
 
     `path` is the prompt that the text is about, and `what` the kind of text; the same two give the
     same file. The text is Markdown, unless `ending` says otherwise.
@@ -30,6 +31,9 @@ def show_text(session: Session, path: str, what: str, text: str, ending: str = "
     if session.flags.shows_documents:
         # Not waited for: some clients open nothing before they have the command's result.
         session.start(_open(session, uri_of(str(file))), "the opening of a text")
+    else:
+        message = types.ShowMessageParams(types.MessageType.Info, f"The {what} is in {file}")
+        session.server.window_show_message(message)
     return str(file)
 
 
