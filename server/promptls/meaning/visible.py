@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from promptls.meaning.scopes import Binding, chunk_events, placed
 from promptls.meaning.template import Template
+from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import loose_tags
 from promptls.syntax.jinja.nodes import Collection, Expression, Name, Statement
 from promptls.syntax.jinja.problems import tag_tree
@@ -30,7 +31,7 @@ def visible_at(template: Template, offset: int) -> Visible:
     resolver, located = template.names.scopes_at(offset)
     inside = offset - located.start
     for tag in located.chunk.tags:
-        if tag.span.start < inside <= tag.span.end:
+        if tag.span.start < inside and (inside <= tag.span.end or _goes_on(located.chunk, tag, inside)):
             inside = tag.span.start
             break
     for event in chunk_events(located.chunk):
@@ -45,6 +46,11 @@ def visible_at(template: Template, offset: int) -> Visible:
             if name not in bindings:
                 bindings[name], depths[name] = placed(held), depth
     return Visible(bindings, depths, tuple(resolver.blocks), _due(template, located.start + inside))
+
+
+def _goes_on(chunk: Chunk, tag: Tag, inside: int) -> bool:
+    """Whether the place is behind nothing but the space that follows a tag which is not closed."""
+    return bool(tag.unclosed) and not chunk.text[tag.span.end : inside].strip(" \t")
 
 
 def _due(template: Template, offset: int) -> str:

@@ -38,6 +38,15 @@ __all__ = ["Completion", "Item", "complete"]
 _MOST_UNDECIDED: Final = 400
 """How many characters a file may have whose first part is being written."""
 _KEY_LINE: Final = re.compile(r"^(?:- |  )([A-Za-z_]\w*)[ \t]*:", re.MULTILINE)
+_MEANT_BY: Final = {
+    ".": ("attribute",),
+    "|": ("filter",),
+    "%": ("tag",),
+    "/": ("path",),
+    '"': ("key", "path", "value"),
+    "'": ("key", "path", "value"),
+}
+"""What a typed character can ask for inside a tag."""
 _QUIET: Final = frozenset({"operator", "words"})
 
 
@@ -118,17 +127,11 @@ def _with_spaces(item: Item, before: str, behind: str) -> Item:
 
 def _is_meant(expected: Expected, trigger: str, before: str) -> bool:
     """Whether the typed character can have asked for this; spaces ask only where something must follow."""
-    if trigger == ".":
-        return expected.what == "attribute"
-    if trigger == "|":
-        return expected.what == "filter"
-    if trigger in {"'", '"'}:
-        return expected.what in {"key", "path", "value"}
-    if trigger == "/":
-        return expected.what == "path"
     if trigger == " ":
-        return expected.what not in _QUIET and not (before.endswith("  "))
-    return trigger not in {":", "["} or expected.what == "key"
+        return expected.what not in _QUIET and not before.endswith("  ")
+    if trigger == "{":
+        return before == "{{"
+    return not trigger or expected.what in _MEANT_BY.get(trigger, ())
 
 
 def _tag_items(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:

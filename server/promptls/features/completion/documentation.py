@@ -15,7 +15,7 @@ from promptls.features.completion.variables import declared_inputs
 from promptls.features.hover.jinja_word import described_text
 from promptls.meaning.kind import Kind
 from promptls.meaning.references import TemplateReference
-from promptls.meaning.shapes import input_shapes
+from promptls.meaning.shape import UNKNOWN, declared_over, shape_of_schema
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.values import plain
 from promptls.rules.registry import RULES
@@ -30,6 +30,7 @@ from promptls.syntax.jinja.signature import Signature
 from promptls.syntax.jinja.tag_facts import TAGS, end_documentation
 from promptls.systems.prompt_poet.vocabulary import RESERVED_INPUTS, SPACE_MARKER
 from promptls.text.span import NOWHERE
+from promptls.workspace.needs import needed_shapes
 from promptls.workspace.snapshot import Snapshot
 
 _MOST_VALUE: Final = 300
@@ -101,8 +102,10 @@ def _input(request: Request, name: str) -> Iterator[str]:
     key = declared_inputs(request).get(name)
     if key is not None and (description := key.schema.get("description")):
         yield str(description)
-    shape = input_shapes(request.template).get(name)
-    if shape is not None and shape.kind not in {"unknown", "any"}:
+    shape = needed_shapes(request.snapshot, request.path).get(name, UNKNOWN)
+    if key is not None:
+        shape = declared_over(shape_of_schema(key.schema), shape)
+    if shape.kind not in {"unknown", "any"}:
         yield shape.words
     if key is not None and isinstance(key.schema.get("enum"), list):
         yield f"one of {', '.join(f'`{_shown(value)}`' for value in key.schema['enum'])}"

@@ -11,7 +11,7 @@ from promptls.features.completion.item import Item, ItemKind
 from promptls.features.completion.request import Request
 from promptls.meaning.header import InputKey
 from promptls.meaning.scopes import Binding
-from promptls.meaning.shapes import input_shapes
+from promptls.meaning.shape import UNKNOWN
 from promptls.meaning.visible import own_names
 from promptls.syntax.jinja.builtins import FUNCTIONS, filter_signature, test_signature
 from promptls.syntax.jinja.expected import Expected, open_call
@@ -19,6 +19,7 @@ from promptls.syntax.jinja.nodes import Name
 from promptls.syntax.jinja.scan import Tag
 from promptls.syntax.jinja.signature import Signature
 from promptls.systems.prompt_poet.vocabulary import RESERVED_INPUTS
+from promptls.workspace.needs import needed_shapes
 
 _KINDS: Final[dict[str, tuple[ItemKind, str, int]]] = {
     "for": ("variable", "loop variable", 10),
@@ -36,6 +37,7 @@ _FUNCTION: Final = 30
 _GLOBAL: Final = 40
 _CONSTANT: Final = 60
 _ITERABLE: Final = frozenset({"list", "mapping"})
+_ITERABLE_TYPES: Final = frozenset({"array", "object"})
 
 
 def expression_items(request: Request, expected: Expected, tag: Tag, start: int) -> Iterator[Item]:
@@ -93,14 +95,23 @@ def _inputs(request: Request, expected: Expected, bound: set[str]) -> Iterator[I
     """Inputs declared or read in the file or its entry templates, and what the data holds beside them."""
     declared = declared_inputs(request)
     names = dict.fromkeys([*declared, *read_inputs(request)])
-    iterables = _iterable_inputs(request) if expected.keyword == "for" else frozenset()
+    shapes = needed_shapes(request.snapshot, request.path)
     for name in names:
         if name in bound or name in RESERVED_INPUTS:
             continue
+        shape = shapes.get(name, UNKNOWN)
         kind = declared[name].schema.get("type") if name in declared else None
-        detail = f"input, {kind}" if isinstance(kind, str) else "input"
-        rank = _INPUT - 5 if name in iterables else _INPUT if name in declared else _INPUT + 2
-        yield Item(name, "variable", rank, detail=detail)
+        words = kind if isinstance(kind, str) else "" if shape.kind in {"unknown", "any"} else shape.words
+        is_iterable = kind in _ITERABLE_TYPES or shape.kind in _ITERABLE
+        rank = _INPUT if name in declared else _INPUT + 2
+        yield Item(
+            name,
+            "function" if shape.kind == "callable" else "variable",
+            _INPUT - 5 if is_iterable and expected.keyword == "for" else rank,
+            text=name,
+            snippet=f"{name}($1)$0" if shape.kind == "callable" else "",
+            detail=f"input, {words}" if words else "input",
+        )
     for name, origin in known_data(request).items():
         if name not in names and name not in bound and name.isidentifier():
             yield Item(name, "variable", _DATA, detail=origin)
@@ -131,11 +142,6 @@ def known_data(request: Request) -> dict[str, str]:
     for name in column_names(request):
         found.setdefault(name, "data set")
     return {name: origin for name, origin in found.items() if name not in output}
-
-
-def _iterable_inputs(request: Request) -> frozenset[str]:
-    shapes = input_shapes(request.template)
-    return frozenset(name for name, shape in shapes.items() if shape.kind in _ITERABLE)
 
 
 def _arguments(request: Request, tag: Tag, place: int) -> Iterator[Item]:
