@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from promptls.meaning.header import Declarations
@@ -175,7 +175,7 @@ def found_by(
     is_set = severity != rule.severity
     try:
         return [
-            replace(finding, rule=rule.name, severity=severity if is_set else finding.severity or severity)
+            finding.of(rule.name, severity if is_set else finding.severity or severity)
             for finding in look(*at)
         ]
     except Exception:  # noqa: BLE001 - one rule that fails hides no other

@@ -72,6 +72,10 @@ class Finding:
     rule: str = ""
     severity: Severity | None = None
 
+    def of(self, rule: str, severity: Severity) -> Finding:
+        """The same finding, of a rule and with its severity."""
+        return Finding(self.span, self.message, self.fixes, self.related, self.unnecessary, rule, severity)
+
     def shifted(self, by: int) -> Finding:
         """The same finding in a text that begins `by` characters earlier; related places stay."""
         if not by:

@@ -79,7 +79,7 @@ def check(context: FileContext) -> Iterator[Finding]:
             continue
         if _shape_kind(shapes.get(value.name), value.keys) in _ONE_LINE_SHAPES:
             continue
-        fixes = tuple(_fixes(noticed.chunk, value))
+        fixes = _kept_fixes(noticed.chunk, value)
         if value.name in broken and not value.keys:
             message = f"an example gives `{value.text}` with a line break: {_effect(value)}"
             yield Finding(value.span, message, fixes, severity="warning").shifted(start)
@@ -143,6 +143,15 @@ def _shape_kind(shape: Shape | None, keys: tuple[str, ...]) -> str:
             break
         shape = shape.key(key) if key else shape.element
     return shape.kind if shape is not None else "unknown"
+
+
+def _kept_fixes(chunk: Chunk, value: PrintedInput) -> tuple[Fix, ...]:
+    """The fixes of a value, kept with its chunk: the finding is there again at the next keystroke."""
+    key = (_kept_fixes, value.span)
+    known = chunk.kept.get(key)
+    if known is None:
+        known = chunk.kept[key] = tuple(_fixes(chunk, value))
+    return known  # type: ignore[return-value]  # put there above
 
 
 def _fixes(chunk: Chunk, value: PrintedInput) -> Iterator[Fix]:
