@@ -23,7 +23,7 @@ class PlacedThing(NamedTuple):
 
 
 class SymbolIndex:
-    """What has a name, by file. A file is read again when its text, its date or its includers change."""
+    """What has a name, by file. A file is read again when it, its settings or a file around it change."""
 
     def __init__(self, session: Session) -> None:
         self._session: Final = session
@@ -47,14 +47,20 @@ class SymbolIndex:
 
     def _key(self, path: str) -> object:
         snapshot = self._session.snapshot
-        opened = snapshot.open_files.get(path)
+        around = snapshot.graph.around(path, snapshot.exists)
+        stamps = frozenset((other, self._stamp(other)) for other in around)
+        return (self._stamp(path), stamps, snapshot.project(path))
+
+    def _stamp(self, path: str) -> object:
+        """What is another one when the text of a file is: the template of an open one, the date of others."""
+        opened = self._session.snapshot.open_files.get(path)
         if opened is not None:
-            return (opened.template, snapshot.includers(path))
+            return opened.template
         try:
             status = Path(path).stat()
         except OSError:
             return None
-        return (status.st_mtime_ns, status.st_size, snapshot.includers(path))
+        return (status.st_mtime_ns, status.st_size)
 
     def _read(self, path: str) -> tuple[PlacedThing, ...]:
         session = self._session

@@ -72,16 +72,17 @@ class IncludeGraph:
         return self._includers.get(path, frozenset())
 
     def around(self, path: str, exists: Callable[[str], bool]) -> frozenset[str]:
-        """The files that reach the file at `path`, and those that it reaches; without itself."""
-        found: set[str] = set()
+        """The files that what is said of the file at `path` may depend on; without itself.
+
+        They are those that reach it, and all that it and they reach.
+        """
+        found = {path}
         for step in (self.includers, self._named):
-            waiting = [path]
-            seen = {path}
+            waiting = list(found)
             while waiting:
-                beside = step(waiting.pop(), exists) - seen
-                seen |= beside
+                beside = step(waiting.pop(), exists) - found
+                found |= beside
                 waiting += beside
-            found |= seen
         return frozenset(found - {path})
 
     def _named(self, path: str, exists: Callable[[str], bool]) -> frozenset[str]:
