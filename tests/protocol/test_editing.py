@@ -83,6 +83,25 @@ async def test_unsaved_text_of_an_included_file_counts_in_the_file_that_includes
     await editor.rules(entry, [])
 
 
+async def test_what_a_section_reads_is_told_in_both_files_while_neither_is_saved(editor: Editor) -> None:
+    header = "{#---\ninput_keys: [text]\n---#}\n"
+    part = '- name: a\n  role: user\n  content: "{{ text }}"\n'
+    entry = editor.open("a.yml.j2", f"{header}{part}{{% include 'tail.yml.j2' %}}\n")
+    section = editor.open("tail.yml.j2", part.replace("name: a", "name: b"))
+    await editor.rules(entry, [])
+    await editor.rules(section, [])
+
+    editor.replace(section, "{{ text }}", "{{ text }} {{ locale }}")
+    found = await editor.rules(section, ["undeclared-input"])
+    told = await editor.rules(entry, ["undeclared-input"])
+    assert found[0].range == editor.range_of(section, "locale")
+    assert told[0].range == editor.range_of(entry, "'tail.yml.j2'")
+
+    editor.replace(entry, "[text]", "[text, locale]")
+    await editor.rules(entry, [])
+    await editor.rules(section, [])
+
+
 async def test_many_changes_at_once_lead_to_the_diagnostics_of_the_last_text(editor: Editor) -> None:
     uri = editor.open("a.yml.j2", PROMPT)
     await editor.rules(uri, [])
