@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pygls.exceptions import JsonRpcException
 
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from promptls.protocol.server import PromptServer
 
 log = logging.getLogger(__name__)
+
+_PART: Final = 200
+"""How many things are sent at a time to a client that takes results in parts."""
+Answer = TypeVar("Answer")
 
 
 def isolated(server: PromptServer, method: Method) -> Callable[..., Any]:
@@ -28,7 +32,7 @@ def isolated(server: PromptServer, method: Method) -> Callable[..., Any]:
 
         async def answer_later(params: Any = None) -> Any:
             try:
-                return await resolved(method.handler)(server.session, params)
+                return _in_parts(server, params, await resolved(method.handler)(server.session, params))
             except JsonRpcException:
                 raise
             except Exception:
@@ -39,7 +43,7 @@ def isolated(server: PromptServer, method: Method) -> Callable[..., Any]:
 
     def answer(params: Any = None) -> Any:
         try:
-            return resolved(method.handler)(server.session, params)
+            return _in_parts(server, params, resolved(method.handler)(server.session, params))
         except JsonRpcException:
             raise
         except Exception:
@@ -47,6 +51,29 @@ def isolated(server: PromptServer, method: Method) -> Callable[..., Any]:
             return None
 
     return answer
+
+
+def attempted(name: str, feature: Callable[[], Answer]) -> Answer | None:
+    """What a feature gives; None where it fails, which is logged under the method's name.
+
+    For handlers of plain JSON, whose parameters may be wrong as well: that is for the client to hear.
+    """
+    try:
+        return feature()
+    except Exception:
+        log.exception("%s failed", name)
+        return None
+
+
+def _in_parts(server: PromptServer, params: Any, result: Any) -> Any:
+    """The result; an empty one where the client wants it in parts, which are sent."""
+    token = getattr(params, "partial_result_token", None)
+    if token is None or not isinstance(result, list):
+        return result
+    for start in range(0, len(result), _PART):
+        part = {"token": token, "value": result[start : start + _PART]}
+        server.protocol.notify_json(types.PROGRESS, part)
+    return []
 
 
 _loaded: dict[str, Callable[..., Any]] = {}

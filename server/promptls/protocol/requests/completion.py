@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from promptls.features.completion import Completion, Item, complete
 from promptls.meaning.kind import Kind
 from promptls.protocol.convert import is_file, path_of, range_json
+from promptls.protocol.dispatch import attempted
 from promptls.syntax.source import Source
 from promptls.workspace.disk import has_prompt_name
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
 
+METHOD: Final = "textDocument/completion"
 _KINDS: Final = {
     "method": 2,
     "function": 3,
@@ -50,7 +53,8 @@ def completion(session: Session, params: dict[str, Any]) -> dict[str, Any] | Non
     offset = template.source.offset(position["line"], position["character"], session.unit)
     context = params.get("context") or {}
     trigger = context.get("triggerCharacter") or "" if context.get("triggerKind") == _BY_CHARACTER else ""
-    found = complete(snapshot, path, offset, session.renderings.newest(path), trigger)
+    newest = session.renderings.newest(path)
+    found = attempted(METHOD, partial(complete, snapshot, path, offset, newest, trigger))
     if found is None:
         return None
     data = {"uri": uri, "source": found.source, "path": list(found.path), "offset": offset}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from promptls.features.completion.documentation import documentation
 from promptls.protocol.convert import path_of
+from promptls.protocol.dispatch import attempted
 from promptls.protocol.plain_text import in_form
 
 if TYPE_CHECKING:
@@ -18,7 +20,8 @@ def completion_resolve(session: Session, item: dict[str, Any]) -> dict[str, Any]
     if not isinstance(data, dict) or not isinstance(data.get("uri"), str) or item.get("documentation"):
         return item
     path = path_of(data["uri"])
-    text = documentation(
+    known = partial(
+        documentation,
         session.snapshot,
         path,
         str(item.get("label", "")),
@@ -27,6 +30,7 @@ def completion_resolve(session: Session, item: dict[str, Any]) -> dict[str, Any]
         int(data.get("offset") or 0),
         session.renderings.newest(path),
     )
+    text = attempted("completionItem/resolve", known)
     if not text:
         return item
     return {**item, "documentation": in_form(text, session.flags.completion_formats)}

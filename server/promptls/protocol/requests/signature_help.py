@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from promptls.features.signature_help import signature_help as help_at
+from promptls.protocol.dispatch import attempted
 from promptls.protocol.plain_text import in_form
 from promptls.syntax.jinja.signature import Signature
 from promptls.text.lines import Unit, units_from_column
@@ -21,7 +23,7 @@ def signature_help(session: Session, params: dict[str, Any]) -> dict[str, Any] |
         return None
     position = params["position"]
     offset = template.source.offset(position["line"], position["character"], session.unit)
-    found = help_at(session.snapshot, path, offset)
+    found = attempted("textDocument/signatureHelp", partial(help_at, session.snapshot, path, offset))
     if found is None:
         return None
     flags = session.flags
