@@ -9,8 +9,13 @@ GAPS = st.sampled_from(["\n", "\n\n", "\n\n\n\n", "  \n", "\n  \n \n", "\n# a co
 WORDS = st.sampled_from(
     ["", "a", "Hello", "two words", "a: b", "- c", "'", '"', "# d", "x  ", "\u00e9\u2028", "|"]
 )
+# A value that opens a quote, a bracket or a block in a bare place turns what follows into its own text.
 VALUES = st.one_of(
-    st.text(max_size=8), st.integers(), st.booleans(), st.none(), st.lists(st.text(max_size=3), max_size=3)
+    st.text(st.characters(exclude_characters="'\"[]{}|>"), max_size=8),
+    st.integers(),
+    st.booleans(),
+    st.none(),
+    st.lists(st.text(st.characters(exclude_characters="'\"[]{}|>"), max_size=3), max_size=3),
 )
 DATA = st.fixed_dictionaries({"a": VALUES, "b": VALUES, "c": st.lists(VALUES, max_size=3)})
 ATOMS = st.sampled_from(

@@ -2,7 +2,9 @@
 
 Keys and values are one space apart, a part's keys stand two columns in, no line of the
 frame ends in white space, and no more than one line between parts is blank. Where Jinja
-prints something whose text nobody can know, the lines around it stay as they are.
+prints something whose text nobody can know, the lines around it stay as they are. A value
+in a bare place (`role: {{ x }}`) is taken for a value: one that opens a quote there makes
+what follows its own text, before and after.
 """
 
 from __future__ import annotations

@@ -72,7 +72,10 @@ def _chunk_at(source: Source, offset: int) -> tuple[Chunk, int]:
 def _indentation(chunk: Chunk, line: str, start: int) -> str:
     """The white space of the line behind `line`, which begins at `start` of the chunk."""
     same = line[: len(line) - len(line.lstrip())]
-    if any(_is_text_of(chunk, scalar, start) for root in chunk_yaml(chunk).roots for scalar in _blocks(root)):
+    roots = chunk_yaml(chunk).roots
+    if any(_is_text_of(chunk, scalar, start) for root in roots for scalar in _blocks(root)):
+        return same
+    if not roots and _looks_like_text(chunk, start, len(same)):
         return same
     match = _KEY.fullmatch(line)
     if match is None:
@@ -104,6 +107,16 @@ _DEEPEST: Final = 50
 
 def _is_text_of(chunk: Chunk, scalar: Scalar, offset: int) -> bool:
     return line_end(chunk.text, scalar.span.start) < offset <= scalar.span.end
+
+
+def _looks_like_text(chunk: Chunk, start: int, indented: int) -> bool:
+    """Whether the line belongs to a block scalar by its indentation, in a chunk whose YAML is broken."""
+    for line in reversed(chunk.text[:start].splitlines()):
+        column = len(line) - len(line.lstrip())
+        if line.strip() and column < indented:
+            match = _KEY.fullmatch(line)
+            return match is not None and bool(_BLOCK_HEADER.fullmatch(match["value"] or line[column:]))
+    return False
 
 
 def _due_end(source: Source, line: str, start: int) -> str:
