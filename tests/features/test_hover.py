@@ -143,7 +143,9 @@ def test_names_that_the_file_makes_tell_where() -> None:
 
 def test_functions_of_prompt_poet_and_jinja_are_documented() -> None:
     check_hover(
-        "- name: a\n  content: '{{ esc<CURSOR>ape_special_characters(x) }}'\n", "line breaks written as"
+        "- name: a\n  content: '{{ esc<CURSOR>ape_special_characters(x) }}'\n",
+        "line breaks written as",
+        "escape_special_characters(text)",
     )
     check_hover(
         "- name: a\n  content: '{{ ra<CURSOR>nge(3) }}'\n",

@@ -18,6 +18,7 @@ def test_a_feature_that_fails_is_logged_with_its_method_and_answered_empty(
 
     assert "textDocument/completion failed" in caplog.text
     assert "lost" in caplog.text
+    caplog.clear()  # it was expected
 
 
 def test_a_feature_that_succeeds_is_passed_on() -> None:

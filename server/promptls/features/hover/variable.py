@@ -92,12 +92,12 @@ def _hover(
 
 
 def _input_texts(snapshot: Snapshot, path: str, name: str, newest: FileRendering | None) -> Iterator[str]:
-    if name in RESERVED_INPUTS:
-        yield RESERVED_INPUTS[name]
-        return
     described = function_named(snapshot, path, name)
     if described is not None:
         yield described_text(described)
+        return
+    if name in RESERVED_INPUTS:
+        yield RESERVED_INPUTS[name]
         return
     declared = _declared(snapshot, path, name)
     if declared is None:
