@@ -52,6 +52,11 @@ def test_a_closed_tag_is_spaced_and_its_end_named(before: str, after: str) -> No
             id="text that looks like a key",
         ),
         pytest.param(
+            "- name: 'a\n  content: |\n    use this:\n¦\n",
+            "- name: 'a\n  content: |\n    use this:\n    \n",
+            id="text in broken YAML",
+        ),
+        pytest.param(
             "- name: a\n  sections:\n¦\n", "- name: a\n  sections:\n    \n", id="below a key without value"
         ),
         pytest.param(

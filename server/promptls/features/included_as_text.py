@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from promptls.formatting.frame import REUSED, scalar_texts
+from promptls.formatting.frame import REUSED
+from promptls.formatting.frame_lines import scalar_texts
 from promptls.meaning.parts import chunk_items
 from promptls.meaning.template import Template
 from promptls.syntax.chunk import Chunk

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from promptls.formatting.frame_lines import line_start, merged, scalar_texts, value_end
 from promptls.formatting.gaps import gap_edits, is_blank, is_silent
 from promptls.formatting.key_spacing import key_edits
 from promptls.formatting.proof import same_yaml
@@ -21,11 +21,9 @@ from promptls.meaning.parts import chunk_items
 from promptls.rules.rule import Edit
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.blocks import chunk_blocks
-from promptls.syntax.jinja.scan import Tag
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS
-from promptls.text.lines import line_end
 from promptls.text.span import Span
 
 _KEY_COLUMN: Final = 2
@@ -101,7 +99,7 @@ def _edits(chunk: Chunk, *, is_last: bool) -> FrameEdits:
     owners = _owners(chunk, yaml.roots)
     if not owners:
         return FrameEdits()
-    texts = _merged(scalar_texts(chunk))
+    texts = merged(scalar_texts(chunk))
     text_starts = [span.start for span in texts]
     reused = _reused(chunk)
 
@@ -140,7 +138,7 @@ def runs_on(chunk: Chunk) -> bool:
     last = chunk.tags[-1] if chunk.tags else None
     if last is None or not last.trims_after or not is_blank(chunk.text, last.span.end, len(chunk.text)):
         return False
-    starts_line = _frame_start(chunk, last.span.start) == last.span.start
+    starts_line = line_start(chunk, last.span.start) == last.span.start
     return last.kind == "output" or last.trims_before or not starts_line
 
 
@@ -175,47 +173,6 @@ def _is_part(entries: tuple[Entry, ...]) -> bool:
     return len(keys & {"name", "content", "sections", "role"}) > 1 and keys <= set(PART_KEYS)
 
 
-def _scalars(node: Node, depth: int) -> Iterator[Scalar]:
-    if depth > _DEEPEST:
-        return
-    if isinstance(node, Scalar):
-        yield node
-        return
-    inside = node.items if isinstance(node, Sequence) else ()
-    if isinstance(node, Mapping):
-        inside = tuple(part for entry in node.entries for part in (entry.key, entry.value))
-    for each in inside:
-        yield from _scalars(each, depth + 1)
-
-
-_DEEPEST: Final = 50
-
-
-@kept
-def scalar_texts(chunk: Chunk) -> tuple[Span, ...]:
-    """The stretches that hold the texts of the chunk's scalars, in any of its readings."""
-    return tuple(_written(chunk, node) for root in chunk_yaml(chunk).roots for node in _scalars(root, 0))
-
-
-def _merged(spans: tuple[Span, ...]) -> list[Span]:
-    """The same places as spans that do not overlap, in order; empty ones hold no place."""
-    merged: list[Span] = []
-    for span in sorted(span for span in spans if span.start < span.end):
-        if merged and span.start < merged[-1].end:
-            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
-        else:
-            merged.append(span)
-    return merged
-
-
-def _written(chunk: Chunk, scalar: Scalar) -> Span:
-    """The stretch that holds the scalar's text: behind its header, where it has one."""
-    start = scalar.span.start
-    if scalar.style in {"|", ">"}:
-        start = min(line_end(chunk.text, start), scalar.span.end)
-    return Span(start, scalar.span.end)
-
-
 def _reused(chunk: Chunk) -> list[Span]:
     return [
         Span(chunk.tags[pair.opening].span.start, chunk.tags[pair.closing].span.end)
@@ -230,7 +187,7 @@ def _reused(chunk: Chunk) -> list[Span]:
 def _gaps(chunk: Chunk, owners: tuple[_Owner, ...]) -> list[Span]:
     """The lines from the end of a value to the next key, before the first one, and behind the last one."""
     places = sorted(
-        (_frame_start(chunk, entry.key.span.start), value_end(chunk, entry))
+        (line_start(chunk, entry.key.span.start), value_end(chunk, entry))
         for owner in owners
         for entry in owner.entries
     )
@@ -245,46 +202,9 @@ def _gaps(chunk: Chunk, owners: tuple[_Owner, ...]) -> list[Span]:
     return gaps
 
 
-def value_end(chunk: Chunk, entry: Entry) -> int:
-    """The start of the line behind an entry.
-
-    Lines under a block scalar that are indented as its text belong to it, whatever Jinja makes of them.
-    """
-    key, value = entry.key.span, entry.value
-    end = position = _next_line(chunk.text, max(key.end, value.span.end))
-    if not isinstance(value, Scalar) or value.style not in {"|", ">"}:
-        return end
-    column = key.start - _frame_start(chunk, key.start)
-    while position < len(chunk.text):
-        line = chunk.text[position : line_end(chunk.text, position)]
-        indented = len(line) - len(line.lstrip(" "))
-        if line.strip() and indented <= column:
-            break
-        first = bisect_left(chunk.tags, position, key=_tag_start)
-        behind = bisect_left(chunk.tags, position + len(line), lo=first, key=_tag_start)
-        position = _next_line(chunk.text, chunk.tags[behind - 1].span.end if behind > first else position)
-        if line.strip():
-            end = position
-    return end
-
-
-def _tag_start(tag: Tag) -> int:
-    return tag.span.start
-
-
-def _next_line(text: str, offset: int) -> int:
-    end = line_end(text, offset)
-    return end + (2 if text[end : end + 2] == "\r\n" else 1) if end < len(text) else end
-
-
-def _frame_start(chunk: Chunk, offset: int) -> int:
-    """The start of the line that a key stands on."""
-    return max(chunk.text.rfind("\n", 0, offset), chunk.text.rfind("\r", 0, offset)) + 1
-
-
 def _column(chunk: Chunk, entries: tuple[Entry, ...]) -> int:
     """The least column of the keys: a blank line that is no longer is never part of a scalar."""
-    columns = [entry.key.span.start - _frame_start(chunk, entry.key.span.start) for entry in entries]
+    columns = [entry.key.span.start - line_start(chunk, entry.key.span.start) for entry in entries]
     return min(columns, default=0)
 
 
@@ -295,7 +215,7 @@ def _indentation(chunk: Chunk, owners: tuple[_Owner, ...]) -> tuple[Edit, ...]:
         if not chunk.text.startswith("-"):
             return ()
         for entry in owner.entries:
-            start = _frame_start(chunk, entry.key.span.start)
+            start = line_start(chunk, entry.key.span.start)
             before = chunk.text[start : entry.key.span.start]
             if match := _DASH.fullmatch(before):
                 if len(match.group(1)) != 1:

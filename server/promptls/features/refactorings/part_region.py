@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from promptls.formatting.frame import value_end
+from promptls.formatting.frame_lines import next_line, value_end
 from promptls.meaning.parts import Part, chunk_items
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import chunk_blocks
@@ -34,14 +34,9 @@ def part_region(chunk: Chunk) -> PartRegion | None:
         for pair in chunk_blocks(chunk).pairs:
             closing = chunk.tags[pair.closing].span.end
             if chunk.tags[pair.opening].span.start < end < closing:
-                end, grown = _next_line(chunk.text, closing), True
+                end, grown = next_line(chunk.text, closing), True
     if any(chunk.tags[tag.place].span.start < end for tag in chunk_blocks(chunk).loose):
         return None
     if any(tag.span.start < end < tag.span.end for tag in chunk.tags):
         return None
     return PartRegion(Span(0, end), part)
-
-
-def _next_line(text: str, offset: int) -> int:
-    end = text.find("\n", offset)
-    return len(text) if end < 0 else end + 1

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.features.refactorings.refactoring import Change, Offer, Place, line_break, refused
-from promptls.formatting.frame import scalar_texts, value_end
+from promptls.formatting.frame_lines import scalar_texts, value_end
 from promptls.formatting.gaps import is_blank
 from promptls.meaning.kind import Kind
 from promptls.meaning.parts import chunk_items
