@@ -7,6 +7,8 @@ import pytest
 
 from promptls.features.completion import Completion, complete
 from promptls.features.completion.documentation import documentation
+from promptls.meaning.template import Template
+from promptls.syntax.source import Source
 from promptls.workspace.workspace import Workspace
 from support.accepting import accepted
 from support.fixture import opened, parse
@@ -285,6 +287,7 @@ def test_a_typed_character_asks_only_where_it_means_something(
         (in_content("{% if user %}{% <CURSOR> %}{% endif %}"), "else"),
         (in_content("{% macro m() %}{% e<CURSOR>"), "endmacro"),
         (in_content("{% set late %}x{% <CURSOR> %}"), "endset"),
+        (in_content("{% if user %}{% end<CURSOR>if %}"), "endif"),
         (in_content("{% for t in <CURSOR> %}"), "turns"),
         (in_content("{% for turn in turns %}{{ <CURSOR> }}{% endfor %}"), "turn"),
         (in_content("{{ f(<CURSOR>) }}{% macro f(only=1) %}{% endmacro %}"), "only="),
@@ -553,3 +556,55 @@ def test_an_item_is_documented(fixture: str, label: str, words: list[str]) -> No
     said = documentation(snapshot, path, label, found.source, found.path, found.insert.end)
 
     assert [each for each in words if each not in said] == [], said
+
+
+@pytest.mark.parametrize(
+    "fixture",
+    [
+        "<CURSOR>",
+        "- name: a\n  content: x\n<CURSOR>",
+        "- <CURSOR>\n",
+        "- name: a\n  <CURSOR>\n",
+        "- name: a\n  content: x\n  <CURSOR>\n- name: b\n  content: y\n",
+        "- name: a\n  sections:\n    - <CURSOR>\n",
+        "- name: a\n  sections:\n    - name: s\n      <CURSOR>\n",
+        "- {name: a, <CURSOR>}\n",
+        "- name: a\n  role: <CURSOR>\n  content: x\n",
+        "- name: a\n  content: |\n    {% <CURSOR> %}\n",
+        "- name: a\n  content: |\n    {%<CURSOR>%} and more\n",
+        "- name: a\n  content: |\n    {% <CURSOR>\n    more\n- name: b\n  content: y\n",
+        '- name: a\n  content: "{% <CURSOR> %}"\n',
+        "- name: a\n  content: |\n    {% if x %}\n    {% <CURSOR> %}\n    {% endif %}\n",
+        "- name: a\n  content: |\n    {{ <CURSOR> }}\n",
+        "- name: a\n  content: |\n    {{ x | <CURSOR> }}\n",
+        "- name: a\n  content: |\n    {{ x is <CURSOR> }}\n",
+        '- name: a\n  content: "{{ x.<CURSOR> }} {{ x.y }}"\n',
+        "{#---\n<CURSOR>\n---#}\n- name: a\n  content: x\n",
+        "{#---\nexperiments:\n  e:\n    dataset: d.csv\n    <CURSOR>\n---#}\n- name: a\n  content: x\n",
+        "{#---\ninput_keys:\n  a:\n    <CURSOR>\n---#}\n- name: a\n  content: x\n",
+        "instruction: Do.\ninput_keys: [a]\noutput_key: b\n<CURSOR>\n",
+        "infer_cfg:\n  <CURSOR>\nreader_cfg: {}\n",
+        "infer_cfg:\n  prompt_template:\n    template:\n      <CURSOR>\n",
+    ],
+)
+def test_accepting_any_item_with_its_placeholders_leaves_valid_text(fixture: str) -> None:
+    found, text, _, _ = asked(fixture)
+    assert found is not None
+    needs_argument = {"if", "is", "in", "not", "not in", "is not"}
+
+    wrong = {}
+    for item in found.items:
+        if item.label in needs_argument and not item.snippet:
+            continue
+        after = filled_in(accepted(text, found, item))
+        template = Template(Source.of(after))
+        problems = [problem.message for problem in template.syntax_problems]
+        problems += [each.message for each in template.declarations.problems if each.kind == "syntax"]
+        if problems:
+            wrong[item.label] = (after, problems)
+    assert wrong == {}
+
+
+def filled_in(text: str) -> str:
+    """The text with an argument in each empty pair of parentheses, where a user would write one."""
+    return text.replace("()", "(1)").replace("not  }}", "not x }}")

@@ -7,6 +7,7 @@ from typing import Final
 
 from promptls.features.completion.item import FIRST, Item
 from promptls.features.completion.request import Request
+from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scan import Tag
 from promptls.syntax.jinja.statements import MIDDLES
 from promptls.syntax.jinja.tag_facts import TAGS
@@ -31,11 +32,12 @@ def tag_items(request: Request, tag: Tag, start: int) -> Iterator[Item]:
     for middle, owners in MIDDLES.items():
         if innermost in owners:
             yield _tag(request, tag, start, middle, FIRST + 1 if middle == "else" else FIRST + 2)
-    for keyword in dict.fromkeys(reversed(visible.blocks)):
+    # Where a block is closed already, its end is offered to the tag that closes it.
+    is_end = tag_tree(tag).statement.keyword.startswith("end")
+    for keyword in dict.fromkeys(reversed(visible.blocks)) if is_end else ():
         if keyword != visible.due:
-            yield Item(
-                f"end{keyword}", "keyword", 5 if keyword == innermost else 30, text=f"end{keyword}{close}"
-            )
+            rank = FIRST if keyword == innermost else 30
+            yield Item(f"end{keyword}", "keyword", rank, text=f"end{keyword}{close}")
     for rank, keyword in enumerate(TAGS):
         if keyword not in MIDDLES:
             yield _tag(request, tag, start, keyword, 10 + rank)
