@@ -15,8 +15,8 @@ from promptls.text.span import Span
 
 SOUND = "- name: question\n  role: user\n  content: Hello.\n"
 WRONG_ROLE = "- name: question\n  role: usr\n  content: Hello.\n"
-WRONG_TWICE = "- name: a\n  rolle: usr\n  content: {{ x | uper }}\n"
-MENDED_TWICE = "- name: a\n  role: user\n  content: {{ x | upper }}\n"
+WRONG_TWICE = "- name: a\n  rolle: usr\n  content: {{ 'x' | uper }}\n"
+MENDED_TWICE = "- name: a\n  role: user\n  content: {{ 'x' | upper }}\n"
 
 
 class Shown(NamedTuple):

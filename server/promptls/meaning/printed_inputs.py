@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from promptls.meaning.contents import Content, block_indent, chunk_contents, tags_in
-from promptls.meaning.names import FileNames
 from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, Resolver
+from promptls.meaning.template import Template
 from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.group import union
 from promptls.syntax.jinja.nodes import (
     Attribute,
     Call,
@@ -70,9 +71,14 @@ def printed_inputs(chunk: Chunk) -> tuple[PrintedInput, ...]:
     return tuple(_printed(chunk))
 
 
-def set_names(names: FileNames) -> frozenset[str]:
-    """The names that stand for what the file itself makes somewhere, and so perhaps for no input."""
-    return frozenset[str]().union(*(names.bound_names(kind) for kind in ("set", "import", "macro", "with")))
+def no_inputs(template: Template) -> frozenset[str]:
+    """The read names that are no inputs: what the file makes, and what it does not declare where it declares."""
+    names = template.names
+    made = union([names.bound_names(kind) for kind in ("set", "import", "macro", "with")])
+    if template.declarations.inputs is None:
+        return made
+    declared = {key.name for key in template.declarations.inputs}
+    return made | (names.read_names - declared - names.bound_names("for"))
 
 
 def _printed(chunk: Chunk) -> Iterator[PrintedInput]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from promptls.rules.rule import Edit
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Located
@@ -14,7 +16,8 @@ from promptls.text.span import Span
 
 def tag_at(chunk: Chunk, offset: int) -> int | None:
     """The number of the chunk's tag that holds `offset`, or None."""
-    return next((n for n, tag in enumerate(chunk.tags) if tag.span.start <= offset < tag.span.end), None)
+    number = bisect_right(chunk.tags, offset, key=lambda tag: tag.span.start) - 1
+    return number if number >= 0 and offset < chunk.tags[number].span.end else None
 
 
 def removed_tag(located: Located, offset: int) -> Edit | None:

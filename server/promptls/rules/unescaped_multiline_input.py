@@ -40,9 +40,10 @@ from typing import Any, Final
 
 from promptls.meaning.contents import block_indent
 from promptls.meaning.header import Declarations
-from promptls.meaning.printed_inputs import PrintedInput, printed_inputs, set_names
+from promptls.meaning.printed_inputs import PrintedInput, no_inputs, printed_inputs
 from promptls.meaning.shape import Shape
 from promptls.meaning.shapes import used_shapes
+from promptls.rules.aspects import declarations, names, silenced, uses
 from promptls.rules.first_places import FirstPlaces
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
@@ -69,7 +70,7 @@ def check(context: FileContext) -> Iterator[Finding]:
     broken = _names_with_line_breaks(context.template.declarations)
     schemas = {key.name: key.schema for key in context.template.declarations.inputs or ()}
     seen: set[str] = set()
-    inputs = context.template.names.input_names - set_names(context.template.names)
+    inputs = context.template.names.input_names - no_inputs(context.template)
     shapes: Mapping[str, Shape] | None = None
     about_inputs = _PLACES.noticed(context, about=lambda subject: subject[0] in inputs, every=bool(broken))
     for noticed in about_inputs:
@@ -169,4 +170,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check=check,
+    looks_at=(_PLACES.aspect, declarations, names, uses, silenced),
 )

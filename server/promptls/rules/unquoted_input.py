@@ -35,7 +35,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.meaning.contents import column_of
-from promptls.meaning.printed_inputs import PrintedInput, printed_inputs, set_names
+from promptls.meaning.printed_inputs import PrintedInput, no_inputs, printed_inputs
+from promptls.rules.aspects import names, silenced
 from promptls.rules.first_places import FirstPlaces
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
@@ -56,7 +57,7 @@ def check(context: FileContext) -> Iterator[Finding]:
     """The inputs that the file prints without quotes."""
     for noticed in _PLACES.noticed(context):
         value, chunk = noticed.item, noticed.chunk
-        if value.name not in set_names(context.template.names):
+        if value.name not in no_inputs(context.template):
             message = _message(chunk, value) + noticed.and_others("place like this", "places like this")
             yield Finding(value.span, message, tuple(_fixes(chunk, value))).shifted(noticed.start)
 
@@ -89,4 +90,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check=check,
+    looks_at=(_PLACES.aspect, names, silenced),
 )
