@@ -30,6 +30,18 @@ vim.api.nvim_create_autocmd("LspAttach", {
   end,
 })
 
+-- Colours by tree-sitter: with the parsers `jinja` and `yaml` of nvim-treesitter, and the folder
+-- grammars/queries/neovim copied to ~/.config/nvim/queries/promptls.
+local jinja = vim.api.nvim_get_runtime_file("parser/jinja.so", false)[1]
+if jinja and vim.treesitter.language.add("promptls", { path = jinja, symbol_name = "jinja" }) then
+  vim.api.nvim_create_autocmd("FileType", {
+    pattern = "promptls",
+    callback = function(opened)
+      vim.treesitter.start(opened.buf, "promptls")
+    end,
+  })
+end
+
 -- The run commands: `gra` (code actions) on the first line, or these two.
 local function act(title)
   vim.lsp.buf.code_action({

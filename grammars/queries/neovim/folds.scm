@@ -1,0 +1,7 @@
+[
+  (if_block)
+  (for_block)
+  (macro_block)
+  (raw_block)
+  (comment)
+] @fold
