@@ -72,7 +72,7 @@ def printed_inputs(chunk: Chunk) -> tuple[PrintedInput, ...]:
 
 
 def no_inputs(template: Template) -> frozenset[str]:
-    """The read names that are no inputs: what the file makes, and what it does not declare where it declares."""
+    """The read names that are no inputs: what the file makes, and what it leaves out of its declared inputs."""
     names = template.names
     made = union([names.bound_names(kind) for kind in ("set", "import", "macro", "with")])
     if template.declarations.inputs is None:
