@@ -72,7 +72,7 @@ def printed_inputs(chunk: Chunk) -> tuple[PrintedInput, ...]:
 
 
 def no_inputs(template: Template) -> frozenset[str]:
-    """The read names that are no inputs: what the file makes, and what it leaves out of its declared inputs."""
+    """The read names that are no inputs: what the file makes, and what its declared inputs leave out."""
     names = template.names
     made = union([names.bound_names(kind) for kind in ("set", "import", "macro", "with")])
     if template.declarations.inputs is None:
