@@ -459,6 +459,31 @@ def test_a_section_knows_the_inputs_that_its_entry_declares() -> None:
     assert "tone" in labels(fixture)
 
 
+HISTORY = """\
+-- main.yml.j2 --
+{#---
+examples:
+  - history: [{said: hello}]
+---#}
+{%% set tone = "kind" %%}
+{%% for message in history %%}
+{%% include "message.yml.j2" %%}
+{{ message.time }}
+{%% endfor %%}
+-- message.yml.j2 --
+- name: message
+  content: "{{ %s }}"
+"""
+
+
+def test_a_section_knows_what_its_includer_hands_on() -> None:
+    found = labels(HISTORY % "<CURSOR>")
+
+    assert {"message", "tone"} <= set(found)
+    assert "loop" not in found
+    assert labels(HISTORY % "message.<CURSOR>")[:2] == ["said", "time"]
+
+
 def test_the_sample_gives_names_and_keys_that_nothing_declares() -> None:
     header = "{#---\nexamples:\n  - order: {id: 7, lines: [{sku: x}]}\n---#}\n"
     part = "- name: a\n  content: '{{ %s }}'\n"

@@ -213,6 +213,22 @@ def _shapes(request: Request, path: Path) -> Iterator[tuple[str, Shape]]:
         shape = shape_under(needed_shapes(request.snapshot, entry), path)
         if shape is not None:
             yield "used", shape
+    yield from _handed_on(request, path)
+
+
+def _handed_on(request: Request, path: Path) -> Iterator[tuple[str, Shape]]:
+    """What is known of a value that an including file hands on, as a loop's variable."""
+    for inclusion in request.includes:
+        if str(path[0].key) not in inclusion.bound:
+            continue
+        way = resolved_at(inclusion.template, path, inclusion.reference.span.start)
+        examples = inclusion.template.declarations.examples
+        value = value_at(examples[0].data, way) if examples and way else None
+        if value is not None:
+            yield "example", shape_of_value(value)
+        shape = shape_under(needed_shapes(request.snapshot, inclusion.path), way) if way else None
+        if shape is not None:
+            yield "used", shape
 
 
 def _schema_at(request: Request, path: Path) -> dict[str, Any]:

@@ -4,16 +4,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from promptls.meaning.header import Declarations
 from promptls.meaning.kind import Kind
+from promptls.meaning.references import TemplateReference
+from promptls.meaning.scopes import Binding
 from promptls.meaning.template import Template
 from promptls.meaning.visible import Visible, visible_at
 from promptls.rendering.file_rendering import FileRendering
 from promptls.syntax.source import Source
 from promptls.text.span import Span
+from promptls.workspace.needs import passes_data, scopes_before, targets
 from promptls.workspace.snapshot import Snapshot
+
+
+_MOST_INCLUDERS: Final = 20
+"""How many of the files that include one are asked for what they hand on."""
+
+
+class Inclusion(NamedTuple):
+    """A reference to a file, and the file that it stands in."""
+
+    path: str
+    template: Template
+    reference: TemplateReference
+
+    @property
+    def bound(self) -> dict[str, Binding]:
+        """What the including file binds at the place, but for what Jinja keeps from included files."""
+        scopes = scopes_before(self.template, self.reference).scopes
+        return {
+            name: known[0]
+            for scope in scopes
+            for name, known in scope.bound.items()
+            if known[0].kind != "implied"
+        }
 
 
 @dataclass(frozen=True)
@@ -68,6 +94,17 @@ class Request:
         """The declarations of the file, and of the entry templates through which it is reached."""
         others = (each.declarations for each in self.entry_templates if each is not self.template)
         return (self.declarations, *others)
+
+    @cached_property
+    def includes(self) -> tuple[Inclusion, ...]:
+        """The places at which other files include this one, and so hand on their variables."""
+        found = []
+        for includer in sorted(self.snapshot.includers(self.path))[:_MOST_INCLUDERS]:
+            template = self.snapshot.template(includer)
+            for reference, target in targets(self.snapshot, includer):
+                if template is not None and target == self.path and passes_data(reference):
+                    found.append(Inclusion(includer, template, reference))
+        return tuple(found)
 
     @cached_property
     def entry_templates(self) -> tuple[Template, ...]:

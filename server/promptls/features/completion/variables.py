@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 from promptls.features.callables import ESCAPE, functions_of, macro_of, named_at
@@ -31,6 +32,7 @@ _KINDS: Final[dict[str, tuple[ItemKind, str, int]]] = {
     "import": ("module", "import", 24),
 }
 _CONSTANTS: Final = ("true", "false", "none")
+_INCLUDED: Final = 13
 _INPUT: Final = 14
 _DATA: Final = 20
 _FUNCTION: Final = 30
@@ -48,6 +50,9 @@ def expression_items(request: Request, expected: Expected, tag: Tag, start: int)
     bound = {**request.visible.bindings, **own_names(tag, start, place)}
     for name, binding in bound.items():
         yield _bound_item(request, name, binding)
+    for inclusion in request.includes:
+        for name in inclusion.bound.keys() - bound.keys():
+            yield Item(name, "variable", _INCLUDED, detail=f"from {Path(inclusion.path).name}")
     yield from _inputs(request, expected, set(bound))
     for function in functions_of(request.snapshot, request.path):
         parameters = Signature(function.name, function.parameters)
