@@ -52,7 +52,7 @@ def escape_special_characters(value: Any) -> str:
 @pytest.mark.parametrize("kind", VALUES)
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_whatever_is_found_fails_or_prints_nothing(kind: str, expression: str) -> None:
-    loop = f"{{% for e in {expression} %}}{{{{ e }}}}{{% endfor %}}"
+    loop = f"{{% for e in ({expression}) %}}{{{{ e }}}}{{% endfor %}}"
     for use in (f"{{{{ {expression} }}}}", loop):
         text = f"{{#---\ninput_keys: {{v: {{type: {kind}}}}}\n---#}}\n- name: a\n  content: |\n    {use}\n"
         found = [each for each in findings_of(text) if each.rule == "input-type-mismatch"]
