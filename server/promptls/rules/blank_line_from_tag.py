@@ -42,6 +42,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.meaning.contents import MOVED, Content, chunk_contents, tags_in
+from promptls.rules.aspects import silenced
 from promptls.rules.first_places import FirstPlaces
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
@@ -203,4 +204,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check=check,
+    looks_at=(_PLACES.aspect, silenced),
 )

@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Final
 
 from promptls.meaning.kind import Kind
-from promptls.rules.kept_findings import Choice, Found, found_by, in_chunks, in_declared, in_names, joined
+from promptls.rules.file_findings import in_files
+from promptls.rules.kept_findings import Choice, Found, in_chunks, in_declared, in_names, joined
 from promptls.rules.registry import RULES
 from promptls.rules.rule import FileContext, Finding, Rule, Severity
 from promptls.rules.suppression import suppressed_lines
@@ -41,10 +42,7 @@ def check(snapshot: Snapshot, path: str, *, most_hints: int | None = None) -> tu
     project = snapshot.project(path).settings
     choice = _choice(project, kind, most_hints)
     context = FileContext(snapshot, path, template, kind, project)
-    findings: list[Finding] = []
-    for rule, severity in choice.in_files:
-        assert rule.check is not None
-        findings += found_by(rule, severity, rule.check, context)
+    findings = in_files(context, choice)
     root = template.source.root
     found = [in_chunks(root, choice)]
     if choice.in_declared:

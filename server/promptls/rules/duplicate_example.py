@@ -46,6 +46,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from promptls.rules.aspects import declarations
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, RelatedPlace, Rule
 
 
@@ -71,4 +72,5 @@ RULE = Rule(
     module=__name__,
     kinds=DECLARING_KINDS,
     check=check,
+    looks_at=(declarations,),
 )

@@ -44,6 +44,10 @@ class FirstPlaces(Generic[Subject, Item]):
         self._in_chunk: Final = in_chunk
         self._counts: Final = united(self._counted, _summed)
 
+    def aspect(self, context: FileContext) -> object:
+        """How often each subject stands in the file, as an aspect of it."""
+        return self._counts(context.template.source.root)
+
     def noticed(
         self,
         context: FileContext,

@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from promptls.rules.aspects import silenced
 from promptls.rules.first_places import FirstPlaces
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
@@ -90,4 +91,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check=check,
+    looks_at=(_PLACES.aspect, silenced),
 )

@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from promptls.rules.aspects import files, names, references
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
 from promptls.workspace.snapshot import Snapshot
 
@@ -74,4 +75,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check=check,
+    looks_at=(names, references, files),
 )

@@ -47,6 +47,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from promptls.rules.aspects import declarations
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import key_text
 
@@ -88,4 +89,5 @@ RULE = Rule(
     module=__name__,
     kinds=DECLARING_KINDS,
     check=check,
+    looks_at=(declarations,),
 )

@@ -49,6 +49,7 @@ import json
 from collections.abc import Iterator
 
 from promptls.meaning.header import Example
+from promptls.rules.aspects import declarations
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
 from promptls.rules.schema_error import schema_error
 from promptls.syntax.yaml.nodes import key_text
@@ -95,4 +96,5 @@ RULE = Rule(
     module=__name__,
     kinds=DECLARING_KINDS,
     check=check,
+    looks_at=(declarations,),
 )

@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.rules.aspects import declarations
 from promptls.rules.rule import DECLARING_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.settings.header import HEADER_KEYS
 from promptls.text.nearest import nearest
@@ -60,4 +61,5 @@ RULE = Rule(
     module=__name__,
     kinds=DECLARING_KINDS,
     check=check,
+    looks_at=(declarations,),
 )

@@ -34,6 +34,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from promptls.rules.aspects import declarations
 from promptls.rules.rule import OBJECT_KINDS, FileContext, Finding, Rule
 
 _BAD: Final = re.compile(r"[.\[\]{}!:]|^\d*$")
@@ -53,4 +54,5 @@ RULE = Rule(
     module=__name__,
     kinds=OBJECT_KINDS,
     check=check,
+    looks_at=(declarations,),
 )

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.rules.aspects import declarations
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import OBJECT_KINDS, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import scalar_text
@@ -54,4 +55,5 @@ RULE = Rule(
     module=__name__,
     kinds=OBJECT_KINDS,
     check=check,
+    looks_at=(declarations,),
 )

@@ -37,6 +37,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.meaning.contents import Content, block_indent, chunk_contents
+from promptls.rules.aspects import silenced
 from promptls.rules.first_places import FirstPlaces
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
@@ -107,4 +108,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check=check,
+    looks_at=(_PLACES.aspect, silenced),
 )

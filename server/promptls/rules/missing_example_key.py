@@ -44,6 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.rules.aspects import declarations
 from promptls.rules.mapping_edits import added_entry
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Fix, Rule
 from promptls.text.span import Span
@@ -73,4 +74,5 @@ RULE = Rule(
     module=__name__,
     kinds=DECLARING_KINDS,
     check=check,
+    looks_at=(declarations,),
 )

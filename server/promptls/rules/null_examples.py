@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.rules.aspects import declarations
 from promptls.rules.rule import OBJECT_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.yaml.nodes import Scalar
 from promptls.text.span import Span
@@ -66,4 +67,5 @@ RULE = Rule(
     module=__name__,
     kinds=OBJECT_KINDS,
     check=check,
+    looks_at=(declarations,),
 )

@@ -38,6 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.rules.aspects import declarations
 from promptls.rules.key_edits import without_entry
 from promptls.rules.mapping_edits import removed_item
 from promptls.rules.rule import DECLARING_KINDS, Edit, FileContext, Finding, Fix, Rule
@@ -75,4 +76,5 @@ RULE = Rule(
     module=__name__,
     kinds=DECLARING_KINDS,
     check=check,
+    looks_at=(declarations,),
 )

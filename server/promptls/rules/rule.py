@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from inspect import cleandoc
 from sys import modules
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from promptls.meaning.header import Declarations
 from promptls.meaning.kind import Kind
@@ -116,6 +116,10 @@ class CheckNames(NamedTuple):
     check: Callable[[Chunk, Mapping[str, Any]], Iterable[Finding]]
 
 
+Aspect: TypeAlias = Callable[[FileContext], object]
+"""Something about a file that rules look at: the same object for as long as it is the same."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """One rule. Its page is the docstring of the module that declares it.
@@ -124,7 +128,8 @@ class Rule:
     `check_chunk` looks at one chunk, with spans that count from the chunk's start, and its findings
     are kept with the chunk; `check_declared` too, for as long as the file declares the same, and
     `check_names` for as long as the names that the chunk mentions mean the same. `check_rendering`
-    looks at what a file was rendered to, once the typing pauses.
+    looks at what a file was rendered to, once the typing pauses. `looks_at` are all the aspects of a
+    file that `check` looks at (`aspects.py`); none where it is to look at each change.
     """
 
     name: str
@@ -133,6 +138,7 @@ class Rule:
     module: str
     kinds: frozenset[Kind]
     check: Callable[[FileContext], Iterable[Finding]] | None = None
+    looks_at: tuple[Aspect, ...] = ()
     check_chunk: Callable[[Chunk, Project], Iterable[Finding]] | None = None
     check_declared: Callable[[Chunk, Declarations, Project], Iterable[Finding]] | None = None
     check_names: CheckNames | None = None

@@ -44,6 +44,7 @@ from typing import Final
 from promptls.meaning.names import chunk_bindings
 from promptls.meaning.outline import pass_outline
 from promptls.meaning.scopes import Binding, NameEvent, Resolver, chunk_events, placed
+from promptls.rules.aspects import declarations, names
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule, Severity
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Group, Piece, union, united
@@ -196,4 +197,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check=check,
+    looks_at=(declarations, names),
 )

@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.group import gathered
+from promptls.syntax.group import gathered, united
 from promptls.syntax.source import Source
 from promptls.text.lines import line_end, place_of
 
@@ -24,6 +24,11 @@ def suppressed_lines(source: Source) -> dict[int, frozenset[str]]:
         line = source.place(offset).line + lines
         found[line] = found.get(line, frozenset()) | names
     return found
+
+
+def suppressions(source: Source) -> object:
+    """The rules that are silenced anywhere, without their places; the same object for as long as they are."""
+    return _names(source.root)
 
 
 def _in_chunk(chunk: Chunk) -> list[tuple[int, int, frozenset[str]]]:
@@ -43,4 +48,5 @@ def _in_chunk(chunk: Chunk) -> list[tuple[int, int, frozenset[str]]]:
     return found
 
 
+_names: Final = united(lambda chunk: tuple([each[1:] for each in _in_chunk(chunk)]), tuple[object, ...])
 _comments: Final = gathered(_in_chunk, lambda comment, by: (comment[0] + by, *comment[1:]))

@@ -45,6 +45,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.rules.added_input import added_input
+from promptls.rules.aspects import declarations, files, names, references
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
 from promptls.rules.undeclared_in_includes import undeclared_in_includes
 from promptls.rules.undeclared_in_section import entries_words, include_places, unprovided_readings
@@ -76,4 +77,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check=check,
+    looks_at=(declarations, names, references, files),
 )

@@ -47,6 +47,7 @@ from pathlib import PurePath
 
 from promptls.meaning.scopes import GLOBALS, Binding
 from promptls.rules.added_input import added_input
+from promptls.rules.aspects import declarations, files, names, references
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
 from promptls.rules.undeclared_in_section import entries_words, include_places, unprovided_readings
 from promptls.rules.undeclared_readings import binding_of, undeclared_readings
@@ -152,4 +153,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check=check,
+    looks_at=(declarations, names, references, files),
 )

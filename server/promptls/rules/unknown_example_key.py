@@ -46,6 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.rules.aspects import declarations
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import key_text
@@ -73,4 +74,5 @@ RULE = Rule(
     module=__name__,
     kinds=DECLARING_KINDS,
     check=check,
+    looks_at=(declarations,),
 )

@@ -38,6 +38,13 @@ class Unknown:
         self._word = word
         self._known = known
         self._uses: Callable[[Piece], bool] = united(lambda chunk: bool(self._in_chunk(chunk)), any)
+        self._names: Callable[[Piece], tuple[object, ...]] = united(
+            lambda chunk: tuple((use.name, use.is_soft) for use in self._in_chunk(chunk)), tuple[object, ...]
+        )
+
+    def aspect(self, context: FileContext) -> object:
+        """The unknown names in the file, as an aspect of it."""
+        return self._names(context.template.source.root)
 
     def check(self, context: FileContext) -> Iterator[Finding]:
         """An error where loading fails, a warning where only a branch does."""

@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from promptls.rules.aspects import names
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
 from promptls.rules.unknown_in_jinja import Unknown
 from promptls.syntax.jinja.builtins import TESTS
@@ -53,4 +54,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check=check,
+    looks_at=(_UNKNOWN.aspect, names),
 )

@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from promptls.rules.aspects import files, references
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
 from promptls.rules.unresolved_reference import unresolved
 
@@ -52,4 +53,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check=check,
+    looks_at=(references, files),
 )

@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.meaning.scopes import Binding
+from promptls.rules.aspects import files, names, problems, references
 from promptls.rules.removed_tag import removed_tag, tag_at
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.rules.unread_names import unread
@@ -75,4 +76,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check=check,
+    looks_at=(names, references, problems, files),
 )

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.rules.aspects import files, names, problems, references
 from promptls.rules.removed_tag import removed_tag
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Fix, Rule
 from promptls.rules.unread_names import unread
@@ -54,4 +55,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check=check,
+    looks_at=(names, references, problems, files),
 )

@@ -1,0 +1,90 @@
+"""What is kept from one text to the next gives the findings that reading the text anew gives."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptls.rules.check import check
+from promptls.text.span import Span
+from promptls.workspace.workspace import Workspace
+
+PATH = "/kept/main.yml.j2"
+SECTION = "/kept/section.yml.j2"
+HEADER = """\
+{#---
+input_keys:
+  text: {type: string}
+  unread: {type: string}
+  items: {type: array}
+examples:
+  - {text: a, items: [1]}
+---#}
+{% from 'macros.j2' import gone %}
+{% set tone = "kind" %}
+"""
+PARTS = (
+    "- name: a\n  content: |\n    Some prose, and {{ text }}.\n",
+    "- name: a\n  rol: user\n  content: '{{ tone }} {{ nobody }}'\n",
+    "{% for item in items %}\n- name: c\n  content: |\n    {{ item.x }} {{ item.items }}\n{% endfor %}\n",
+    "{% if tone %}\n- name: d\n  content: {{ text | uper }}\n{% endif %}\n",
+    "{% include 'section.yml.j2' %}\n",
+    "- name: e\n  content: {{ range() }}  {# promptls: ignore[wrong-arguments] #}\n",
+    "{% macro m(a) %}{{ a }}{% endmacro %}\n- name: f\n  content: {{ m(1, 2) }}\n",
+    "- name: g\n  expected_template_data_keys: [text, other]\n  content: |\n    {{ text | e }}\\n\n",
+)
+TYPED = ("x", " ", "\n", "{{ text }}", "{{ ", "}}", "{% if a %}", "{% endif %}", "- name: z\n", "|", "'", "")
+
+
+def workspace_with(text: str) -> Workspace:
+    """A workspace in which the file and the section that it includes are open."""
+    workspace = Workspace()
+    workspace.open(SECTION, "- name: section\n  content: {{ text }} {{ lacking }}\n", 1)
+    workspace.open(PATH, text, 1)
+    return workspace
+
+
+@given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=60), st.data())
+@settings(max_examples=60)
+def test_findings_after_edits_are_those_of_the_text_read_anew(parts: list[str], data: st.DataObject) -> None:
+    workspace = workspace_with(HEADER + "".join(parts))
+    place = data.draw(st.integers(0, len(HEADER) + 40))
+    for version in range(2, 8):
+        check(workspace.snapshot, PATH)
+        length = len(workspace.snapshot.open_files[PATH].template.source)
+        if data.draw(st.booleans()):
+            place = data.draw(st.integers(0, length))
+        start = min(place, length)
+        end = min(length, start + data.draw(st.sampled_from((0, 0, 0, 1, 5))))
+        typed = data.draw(st.sampled_from(TYPED))
+        workspace.edit(PATH, version, [(Span(start, end), typed)])
+        place = start + len(typed)
+
+    text = workspace.snapshot.open_files[PATH].template.source.text
+    assert check(workspace.snapshot, PATH) == check(workspace_with(text).snapshot, PATH)
+
+
+def test_a_finding_behind_an_edit_moves_along_with_the_text() -> None:
+    parts = "".join(f"- name: p{number}\n  content: prose\n" for number in range(80))
+    text = f"{parts}- name: last\n  content: {{{{ a | uper }}}}\n"
+    workspace = workspace_with(text)
+    (before,) = (each for each in check(workspace.snapshot, PATH) if each.rule == "unknown-filter")
+
+    place = text.index("prose")
+    workspace.edit(PATH, 2, [(Span(place, place), "more ")])
+    (after,) = (each for each in check(workspace.snapshot, PATH) if each.rule == "unknown-filter")
+
+    assert after == before.shifted(len("more "))
+
+
+def test_a_change_in_an_included_file_is_seen_by_the_file_that_includes_it() -> None:
+    text = (
+        "{#---\ninput_keys: [text, lacking]\n---#}\n{% include 'section.yml.j2' %}\n- name: a\n  content: b\n"
+    )
+    workspace = workspace_with(text)
+    assert [each.rule for each in check(workspace.snapshot, PATH)] == []
+
+    workspace.open(SECTION, "- name: section\n  content: {{ text }}\n", 2)
+    workspace.edit(PATH, 2, [(Span(len(text) - 1, len(text) - 1), "x")])
+
+    assert [each.rule for each in check(workspace.snapshot, PATH)] == ["unused-input"]
