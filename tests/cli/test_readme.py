@@ -50,6 +50,9 @@ def test_the_findings_that_it_shows_are_what_the_command_prints(
 
 def test_the_prompt_that_it_shows_has_no_findings(folder: Path) -> None:
     (folder / "prompts" / "shown.yml.j2").write_text(block("jinja"))
+    (folder / "prompts" / "datasets").mkdir()
+    (folder / "prompts" / "datasets" / "support_triage.csv").write_text("text,response\n")
+    (folder / "prompts" / "metrics.py").write_text("def labels_exact_match(response): ...\n")
     assert main(["check"]) == 0
 
 
