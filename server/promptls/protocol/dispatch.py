@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextvars import ContextVar
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 if TYPE_CHECKING:
     from promptls.protocol.method_table import Method
     from promptls.protocol.server import PromptServer
+    from promptls.workspace.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
 
+ASKED: Final[ContextVar[Snapshot | None]] = ContextVar("asked", default=None)
+"""The workspace as it was when the request that is being answered arrived."""
 _PART: Final = 200
 """How many things are sent at a time to a client that takes results in parts."""
 Answer = TypeVar("Answer")
@@ -27,12 +32,15 @@ def isolated(server: PromptServer, method: Method) -> Callable[..., Any]:
     of plain JSON fail freely: `PromptProtocol` answers for them.
     """
     if method.form == "json":
-        return lambda params: resolved(method.handler)(server.session, params)
+        return lambda params: _in_parts(server, params, resolved(method.handler)(server.session, params))
     if method.form == "typed, later":
 
         async def answer_later(params: Any = None) -> Any:
             try:
-                return _in_parts(server, params, await resolved(method.handler)(server.session, params))
+                _refuse_former_text(server, params)
+                result = await resolved(method.handler)(server.session, params)
+                _refuse_former_text(server, params)
+                return _in_parts(server, params, result)
             except JsonRpcException:
                 raise
             except Exception:
@@ -65,9 +73,23 @@ def attempted(name: str, feature: Callable[[], Answer]) -> Answer | None:
         return None
 
 
+def _refuse_former_text(server: PromptServer, params: Any) -> None:
+    """Raise ContentModified where a position is of a text that was edited since it was asked about."""
+    asked = ASKED.get()
+    if asked is None or not isinstance(getattr(params, "position", None), types.Position):
+        return
+    from promptls.protocol.convert import path_of
+
+    path = path_of(params.text_document.uri)
+    former, now = asked.open_files.get(path), server.session.snapshot.open_files.get(path)
+    if former is not None and (now is None or now.template is not former.template):
+        raise JsonRpcException("the text has changed", types.LSPErrorCodes.ContentModified.value)
+
+
 def _in_parts(server: PromptServer, params: Any, result: Any) -> Any:
     """The result; an empty one where the client wants it in parts, which are sent."""
-    token = getattr(params, "partial_result_token", None)
+    is_plain = isinstance(params, dict)
+    token = params.get("partialResultToken") if is_plain else getattr(params, "partial_result_token", None)
     if token is None or not isinstance(result, list):
         return result
     for start in range(0, len(result), _PART):

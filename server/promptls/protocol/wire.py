@@ -17,6 +17,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidRequest
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
+from promptls.protocol.dispatch import ASKED
 from promptls.protocol.message_errors import cancelled_ids, error_of, malformed, refusal
 from promptls.protocol.method_table import COMMANDS
 
@@ -149,6 +150,11 @@ class PromptProtocol(LanguageServerProtocol):
             return wrong
         return JsonRpcInternalError(str(error))
 
+    def _handle_request(self, msg_id: str | int, method_name: str, params: Any) -> None:
+        if "session" in self._server.__dict__:
+            ASKED.set(self._server.session.snapshot)
+        super()._handle_request(msg_id, method_name, params)
+
     def _handle_cancel_notification(self, msg_id: str | int) -> None:
         """Cancel a request that is still worked on; one that is answered already is no mistake."""
         future = self._request_futures.get(msg_id)
@@ -175,7 +181,7 @@ class PromptProtocol(LanguageServerProtocol):
     def _send_response(
         self, msg_id: str | int, result: Any = None, error: types.ResponseError | None = None
     ) -> None:
-        if error is None and isinstance(result, dict):
+        if error is None and _is_plain(result):
             self._result_types.pop(msg_id, None)
             self._send_data({"jsonrpc": self.VERSION, "id": msg_id, "result": result})
         else:
@@ -213,3 +219,10 @@ def _log_failure(what: str, error: Exception, known: JsonRpcException) -> None:
         log.error("%s failed", what, exc_info=error)
     else:
         log.error("%s is refused: %s", what, known.message)
+
+
+def _is_plain(result: Any) -> bool:
+    """Whether an answer is JSON already, and no object of the protocol's types."""
+    if isinstance(result, list):
+        return not result or isinstance(result[0], dict)
+    return isinstance(result, dict)

@@ -1,0 +1,12 @@
+"""A short random session as each kind of client; `make fuzz` runs the long ones."""
+
+from __future__ import annotations
+
+import pytest
+from random_session import run
+from session_clients import CLIENTS
+
+
+@pytest.mark.parametrize(("seed", "client"), enumerate(CLIENTS, start=1))
+def test_a_session_of_random_messages_leaves_the_server_right(seed: int, client: str) -> None:
+    run(300, seed, 150, client=client)
