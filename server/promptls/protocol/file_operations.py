@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
@@ -10,21 +10,6 @@ from promptls.protocol.convert import path_of
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
-
-_ENDINGS: Final = "j2,jinja,jinja2,csv,jsonl,json,parquet,yml,yaml,py,toml,txt,md"
-
-
-def options() -> types.FileOperationRegistrationOptions:
-    """What the client is to tell of: files that a prompt may name, and every folder."""
-    return types.FileOperationRegistrationOptions(
-        [
-            types.FileOperationFilter(types.FileOperationPattern(glob, matches), scheme="file")
-            for glob, matches in (
-                (f"**/*.{{{_ENDINGS}}}", types.FileOperationPatternKind.File),
-                ("**", types.FileOperationPatternKind.Folder),
-            )
-        ]
-    )
 
 
 def did_create(session: Session, params: types.CreateFilesParams) -> None:

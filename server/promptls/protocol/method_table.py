@@ -15,7 +15,7 @@ from lsprotocol import types
 
 from promptls.features.semantic_tokens.legend import MODIFIERS as SEMANTIC_MODIFIERS
 from promptls.features.semantic_tokens.legend import TYPES as SEMANTIC_TYPES
-from promptls.protocol import file_operations
+from promptls.protocol import file_filters
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +39,13 @@ METHODS: Final = (
         form="typed, later",
     ),
     Method(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, "documents:did_change_watched_files"),
-    Method(types.WORKSPACE_DID_CREATE_FILES, "file_operations:did_create", file_operations.options),
-    Method(types.WORKSPACE_DID_RENAME_FILES, "file_operations:did_rename", file_operations.options),
-    Method(types.WORKSPACE_DID_DELETE_FILES, "file_operations:did_delete", file_operations.options),
+    Method(types.WORKSPACE_DID_CREATE_FILES, "file_operations:did_create", file_filters.options),
+    Method(types.WORKSPACE_DID_RENAME_FILES, "file_operations:did_rename", file_filters.options),
+    Method(types.WORKSPACE_DID_DELETE_FILES, "file_operations:did_delete", file_filters.options),
     Method(
         types.WORKSPACE_WILL_RENAME_FILES,
         "requests.will_rename_files:will_rename_files",
-        file_operations.options,
+        file_filters.options,
     ),
     Method(types.TEXT_DOCUMENT_DID_OPEN, "documents:did_open"),
     Method(types.TEXT_DOCUMENT_DID_CHANGE, "documents:did_change", form="json"),
@@ -53,12 +53,14 @@ METHODS: Final = (
     Method(types.TEXT_DOCUMENT_DID_CLOSE, "documents:did_close"),
     Method(types.WORKSPACE_EXECUTE_COMMAND, "commands.execute:execute", form="typed, later"),
     Method(types.TEXT_DOCUMENT_HOVER, "requests.hover:hover", form="typed, later"),
-    Method(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, "requests.document_symbol:document_symbol"),
+    Method(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, "requests.document_symbol:document_symbol", form="json"),
     Method(types.TEXT_DOCUMENT_DOCUMENT_LINK, "requests.document_link:document_link"),
     Method(types.TEXT_DOCUMENT_DEFINITION, "requests.definition:definition"),
     Method(types.TEXT_DOCUMENT_DECLARATION, "requests.definition:declaration"),
-    Method(types.TEXT_DOCUMENT_REFERENCES, "requests.references:references"),
-    Method(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, "requests.document_highlight:document_highlight"),
+    Method(types.TEXT_DOCUMENT_REFERENCES, "requests.references:references", form="json"),
+    Method(
+        types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, "requests.document_highlight:document_highlight", form="json"
+    ),
     Method(types.TEXT_DOCUMENT_PREPARE_RENAME, "requests.rename:prepare"),
     Method(types.TEXT_DOCUMENT_RENAME, "requests.rename:rename_symbol"),
     Method(
@@ -73,7 +75,7 @@ METHODS: Final = (
         form="json",
     ),
     Method(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, "requests.semantic_tokens:in_range", form="json"),
-    Method(types.TEXT_DOCUMENT_FOLDING_RANGE, "requests.folding_range:folding_range"),
+    Method(types.TEXT_DOCUMENT_FOLDING_RANGE, "requests.folding_range:folding_range", form="json"),
     Method(types.TEXT_DOCUMENT_SELECTION_RANGE, "requests.selection_range:selection_range"),
     Method(types.TEXT_DOCUMENT_LINKED_EDITING_RANGE, "requests.linked_editing_range:linked_editing_range"),
     Method(
