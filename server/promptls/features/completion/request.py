@@ -18,7 +18,6 @@ from promptls.text.span import Span
 from promptls.workspace.needs import passes_data, scopes_before, targets
 from promptls.workspace.snapshot import Snapshot
 
-
 _MOST_INCLUDERS: Final = 20
 """How many of the files that include one are asked for what they hand on."""
 
