@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lsprotocol import types
 
-from promptls.protocol.convert import from_position, to_range
+from promptls.protocol.convert import from_position, range_json, to_range
 from promptls.syntax.source import Source
 from promptls.text.span import Span
 
@@ -28,6 +28,22 @@ def asked_place(session: Session, params: AsksAboutPlace) -> tuple[str, int] | N
     if path is None or template is None:
         return None
     return path, from_position(template.source, params.position, session.unit)
+
+
+def asked_in_json(session: Session, params: dict[str, Any]) -> tuple[str, int] | None:
+    """The same of a question in plain JSON."""
+    path = session.prompt_path(params["textDocument"]["uri"])
+    template = session.snapshot.template(path) if path is not None else None
+    if path is None or template is None:
+        return None
+    position = params["position"]
+    return path, template.source.offset(position["line"], position["character"], session.unit)
+
+
+def json_range_in(session: Session, path: str, span: Span) -> dict[str, Any]:
+    """The range of a span of the file at `path` in plain JSON; its beginning, where it cannot be read."""
+    template = session.snapshot.template(path)
+    return range_json(template.source if template is not None else Source.of(""), span, session.unit)
 
 
 def range_in(session: Session, path: str, span: Span) -> types.Range:

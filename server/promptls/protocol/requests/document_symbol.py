@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
 from promptls.features.document_symbols import Symbol, document_symbols
-from promptls.protocol.convert import to_range
+from promptls.protocol.convert import range_json
 from promptls.syntax.source import Source
 from promptls.text.span import Span
 
@@ -27,48 +27,54 @@ _KINDS: Final = {
 }
 
 
-def document_symbol(
-    session: Session, params: types.DocumentSymbolParams
-) -> list[types.DocumentSymbol] | list[types.SymbolInformation] | None:
+def document_symbol(session: Session, params: dict[str, Any]) -> list[dict[str, Any]] | None:
     """The outline of the document: as a tree, or flat for a client that takes no tree."""
-    path = session.prompt_path(params.text_document.uri)
-    template = session.snapshot.template(path) if path else None
+    uri = params["textDocument"]["uri"]
+    path = session.prompt_path(uri)
+    template = session.snapshot.template(path) if path is not None else None
     if path is None or template is None:
         return None
     found = document_symbols(session.snapshot, path)
     if session.flags.symbol_tree:
         return [_tree(session, template.source, symbol) for symbol in found]
-    uri = params.text_document.uri
     return [flat for symbol in found for flat in _flat(session, uri, template.source, symbol, None)]
 
 
-def _tree(session: Session, source: Source, symbol: Symbol) -> types.DocumentSymbol:
+def _tree(session: Session, source: Source, symbol: Symbol) -> dict[str, Any]:
     # The protocol wants the name inside the whole, which broken text may not give.
     name_span = Span(
         min(max(symbol.name_span.start, symbol.span.start), symbol.span.end),
         min(max(symbol.name_span.end, symbol.span.start), symbol.span.end),
     )
-    return types.DocumentSymbol(
-        name=symbol.name or "?",
-        kind=_kind(session, symbol),
-        range=to_range(source, symbol.span, session.unit),
-        selection_range=to_range(source, name_span, session.unit),
-        detail=symbol.detail or None,
-        children=[_tree(session, source, child) for child in symbol.children] or None,
-    )
+    made: dict[str, Any] = {
+        "name": symbol.name or "?",
+        "kind": _kind(session, symbol),
+        "range": range_json(source, symbol.span, session.unit),
+        "selectionRange": range_json(source, name_span, session.unit),
+    }
+    if symbol.detail:
+        made["detail"] = symbol.detail
+    if symbol.children:
+        made["children"] = [_tree(session, source, child) for child in symbol.children]
+    return made
 
 
-def _kind(session: Session, symbol: Symbol) -> types.SymbolKind:
+def _kind(session: Session, symbol: Symbol) -> int:
     kind = _KINDS[symbol.kind]
     # Clients that list no kinds know those of the protocol's first version.
     is_newer = kind.value > types.SymbolKind.Array.value
-    return types.SymbolKind.Class if is_newer and not session.flags.newer_outline_kinds else kind
+    return (types.SymbolKind.Class if is_newer and not session.flags.newer_outline_kinds else kind).value
 
 
 def _flat(
     session: Session, uri: str, source: Source, symbol: Symbol, container: str | None
-) -> list[types.SymbolInformation]:
-    place = types.Location(uri, to_range(source, symbol.span, session.unit))
-    own = types.SymbolInformation(place, symbol.name or "?", _kind(session, symbol), container_name=container)
+) -> list[dict[str, Any]]:
+    own: dict[str, Any] = {
+        "name": symbol.name or "?",
+        "kind": _kind(session, symbol),
+        "location": {"uri": uri, "range": range_json(source, symbol.span, session.unit)},
+    }
+    if container is not None:
+        own["containerName"] = container
     below = (_flat(session, uri, source, child, symbol.name) for child in symbol.children)
     return [own, *(each for found in below for each in found)]

@@ -2,45 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from promptls.features.folding import Fold, folds
-from promptls.protocol.convert import to_range
+from promptls.features.folding import LineFold, folds
 from promptls.syntax.source import Source
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
 
-_KINDS: Final = {"region": types.FoldingRangeKind.Region, "comment": types.FoldingRangeKind.Comment}
+_KINDS = (types.FoldingRangeKind.Region.value, types.FoldingRangeKind.Comment.value)
+"""What clients know that are older than the capability."""
 
 
-def folding_range(session: Session, params: types.FoldingRangeParams) -> list[types.FoldingRange] | None:
+def folding_range(session: Session, params: dict[str, Any]) -> list[dict[str, Any]] | None:
     """What can be folded: by whole lines, and no more than so many, for a client that says so."""
-    path = session.prompt_path(params.text_document.uri)
+    path = session.prompt_path(params["textDocument"]["uri"])
     template = session.snapshot.template(path) if path is not None else None
     if path is None or template is None:
         return None
+    found = folds(session.snapshot, path, session.flags.most_folds)
+    return [_json(session, template.source, each) for each in found]
+
+
+def _json(session: Session, source: Source, each: LineFold) -> dict[str, Any]:
     flags = session.flags
-    lines = folds(session.snapshot, path, flags.most_folds)
-    if flags.folds_lines_only:
-        return [_range(session, each.fold, types.FoldingRange(each.first, each.last)) for each in lines]
-    return [_range(session, each.fold, _exact(template.source, session, each.fold)) for each in lines]
-
-
-def _exact(source: Source, session: Session, fold: Fold) -> types.FoldingRange:
-    place = to_range(source, fold.span, session.unit)
-    return types.FoldingRange(
-        place.start.line,
-        place.end.line,
-        start_character=place.start.character,
-        end_character=place.end.character,
-    )
-
-
-def _range(session: Session, fold: Fold, made: types.FoldingRange) -> types.FoldingRange:
-    known = session.flags.fold_kinds or tuple(_KINDS)  # clients older than the capability know these
-    made.kind = _KINDS.get(fold.kind) if fold.kind in known else None
-    made.collapsed_text = fold.text if session.flags.fold_texts else None
+    made: dict[str, Any] = {"startLine": each.first, "endLine": each.last}
+    if not flags.folds_lines_only:
+        (_, made["startCharacter"]), (made["endLine"], made["endCharacter"]) = (
+            source.units(offset, session.unit) for offset in each.fold.span
+        )
+    if each.fold.kind in (flags.fold_kinds or _KINDS):
+        made["kind"] = each.fold.kind
+    if flags.fold_texts:
+        made["collapsedText"] = each.fold.text
     return made
