@@ -35,6 +35,8 @@ RULES = (
     "wrong-arguments",
     "unescaped-multiline-input",
     "unquoted-input",
+    "unused-input",
+    "unused-variable",
 )
 
 

@@ -23,6 +23,8 @@ RIGHT = {
     "a whole value": "- name: {{ a }}\n  content: {{ b }}\n",
     "an expression on a line of its own": "- name: a\n  content: b\n{{ more_parts }}\n",
     "an expression on a line in a block scalar": "- name: a\n  content: |\n{{ text | indent(4) }}\n    b\n",
+    "two expressions on a block's first line": "- name: a\n  content: |\n    {{ b }} {{ c }}\n    d\n",
+    "a space behind an expression on the first line": "- name: a\n  content: |\n    {{ b }} \n    d\n",
     "a macro": "{% macro m() %}\n: [ no yaml\n{% endmacro %}\n- name: a\n  content: b\n",
     "a filter block": "{% filter upper %}\n: [ no yaml\n{% endfilter %}\n- name: a\n  content: b\n",
     "a block that is set": "{% set a %}: [ {% endset %}\n- name: a\n  content: b\n",

@@ -42,13 +42,14 @@ from promptls.meaning.kind import Kind
 from promptls.rules.expected_keys import expected_keys
 from promptls.rules.removed_input import removed_input
 from promptls.rules.rule import FileContext, Finding, Rule
+from promptls.rules.unread_names import may_be_read_in_broken_text
 from promptls.workspace.contract import contract_of
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The input keys that nothing reads."""
     inputs = context.template.declarations.inputs
-    if not inputs or context.template.syntax_problems:
+    if not inputs:
         return
     contract = contract_of(context.snapshot, context.path)
     if not contract.is_whole:
@@ -56,7 +57,8 @@ def check(context: FileContext) -> Iterator[Finding]:
     unread = [key for key in inputs if key.name not in contract.names]
     expected = expected_keys(context.template) if unread else frozenset()
     for key in unread:
-        if key.name not in expected:
+        header = context.template.declarations.span
+        if key.name not in expected and not may_be_read_in_broken_text(context, key.name, header):
             message = f"nothing reads the input `{key.name}`"
             yield Finding(key.span, message, removed_input(context, key), unnecessary=True)
 

@@ -95,6 +95,9 @@ def project(chunk: Chunk, choices: Mapping[int, int] | None = None) -> Projectio
         if trim:
             begin += len(literal) - len(literal.lstrip())
             literal = chunk.text[begin:end]
+        elif index and _is_left_out(chunk, chunk.tags[index - 1]):
+            begin += len(literal) - len(literal.lstrip(" \t"))
+            literal = chunk.text[begin:end]
         if tag and tag.trims_before:
             literal = literal.rstrip()
         add(literal, begin, begin + len(literal))
@@ -119,6 +122,14 @@ def _add_tag(chunk: Chunk, tag: Tag, add: Callable[[str, int, int], None]) -> No
         add(chunk.text[tag.body.start : tag.body.end], tag.body.start, tag.body.end)
     elif tag.kind == "output" and not stands_alone(chunk, tag):
         add(PLACEHOLDER * len(tag.text), tag.span.start, tag.span.end)
+
+
+def _is_left_out(chunk: Chunk, tag: Tag) -> bool:
+    """Whether what a tag prints is left out: white space behind it then stands at the end of no text.
+
+    Without this the line of such a tag could look deeper than the lines below it.
+    """
+    return tag.kind == "output" and stands_alone(chunk, tag)
 
 
 def stands_alone(chunk: Chunk, tag: Tag) -> bool:
