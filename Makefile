@@ -11,7 +11,7 @@ NODE_FOLDERS := $(patsubst %/package.json,%,$(wildcard vscode-client/package.jso
 
 # The steps of `test` build on one another, and its output is to be read.
 .NOTPARALLEL:
-.PHONY: help demo test test-quick test-python fuzz lint format setup setup-editors test-node vsix vscode clean
+.PHONY: help demo test test-quick test-python fuzz benchmark lint format setup setup-editors test-node vsix vscode clean
 
 help: ## list the tasks
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -33,6 +33,11 @@ test-python: setup ## the Python tests, but for those in a real VS Code
 
 fuzz: setup ## 100,000 random messages to the server, compared with a fresh one on the way
 	@PYTHONPATH=tests $(BIN)/python tests/robustness/random_session.py
+
+benchmark: setup ## how long typing waits, beside an empty server and other language servers
+	@$(BIN)/python tests/benchmarks/keystrokes.py --peers
+	@$(BIN)/python tests/benchmarks/workspace.py
+	@$(BIN)/python tests/benchmarks/memory.py
 
 lint: setup ## ruff and mypy
 	@printf '\nLint and types\n'
