@@ -198,6 +198,12 @@ def test_a_prompty_file_keeps_its_jinja_and_declares_its_inputs() -> None:
     assert errors(made.text) == []
 
 
+def test_a_sample_in_another_file_is_said_to_be_lost() -> None:
+    made = convert("---\nsample: ${file:a.json}\n---\nsystem:\nb\n", "a.prompty", "prompty", "parts")
+
+    assert made.lost == ("`sample` of the front matter, which names a file",)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -33,6 +33,8 @@ def read_prompty(text: str) -> Conversation:
     front = _front(match["front"]) if match else {}
     body = text[match.end() :] if match else text
     lost = [f"`{key}` of the front matter" for key in front if key not in _CARRIED]
+    if front.get("sample") is not None and not isinstance(front["sample"], dict):
+        lost.append("`sample` of the front matter, which names a file")
     template = front.get("template")
     language = template.get("type") or template.get("format") if isinstance(template, dict) else template
     if language in {None, "jinja2", "jinja"}:
