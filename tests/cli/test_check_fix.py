@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from promptls.features.mending import edited
 from promptls.cli.main import main
+from promptls.features.mending import edited
 from promptls.rules.rule import Edit
 from promptls.text.span import Span
 

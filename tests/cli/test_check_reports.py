@@ -119,6 +119,14 @@ def test_sarif_marks_what_the_baseline_knows_as_suppressed(folder: Path, report:
     assert new["suppressions"] == []
 
 
+def test_sarif_marks_what_the_file_silences_as_suppressed(folder: Path, report: Any) -> None:
+    silenced = WRONG_ROLE.replace("usr", "usr {# promptls: ignore[unknown-role] ours #}")
+    (folder / "a.yml.j2").write_text(silenced)
+    (result,) = sarif(report)["results"]
+    assert [entry["kind"] for entry in result["suppressions"]] == ["inSource"]
+    assert report().startswith("No findings")
+
+
 def test_sarif_says_that_settings_are_wrong(folder: Path, report: Any) -> None:
     (folder / "a.yml.j2").write_text(SOUND)
     (folder / "promptls.toml").write_text('encodin = "o200k_base"\n')

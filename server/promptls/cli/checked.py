@@ -82,7 +82,9 @@ def checked_file(
     text = template.source.text if template else ""
     found = [*(finding for finding in check(snapshot, path) if finding.rule in rules), *rendered]
     found.sort(key=lambda finding: (finding.span, finding.rule))
-    return CheckedFile(path, snapshot.kind(path), text, tuple(found))
+    suppressed = check(snapshot, path, suppressed=True)
+    suppressed = tuple(finding for finding in suppressed if finding.rule in rules)
+    return CheckedFile(path, snapshot.kind(path), text, tuple(found), suppressed=suppressed)
 
 
 class Region(NamedTuple):

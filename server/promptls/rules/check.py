@@ -26,12 +26,15 @@ _MOST_CHOICES: Final = 64
 _choices: list[Choice] = []
 
 
-def check(snapshot: Snapshot, path: str, *, most_hints: int | None = None) -> tuple[Finding, ...]:
+def check(
+    snapshot: Snapshot, path: str, *, most_hints: int | None = None, suppressed: bool = False
+) -> tuple[Finding, ...]:
     """The findings in the file at `path`, in the order of their places, with rule and severity.
 
     Empty for files that are no prompts. A rule that fails is logged and hides no other. Rules that
     the settings turn off, and findings that the file suppresses, are left out. Of the hints of one
     rule there are `most_hints`, if given, and the last one says how many more there are.
+    With `suppressed`, the findings are those that the file suppresses instead.
     """
     template = snapshot.template(path)
     if template is None:
@@ -52,11 +55,12 @@ def check(snapshot: Snapshot, path: str, *, most_hints: int | None = None) -> tu
     if not findings:
         return ()
     silenced = suppressed_lines(template.source)
-    if silenced:
+    if silenced or suppressed:
         findings = [
             finding
             for finding in findings
-            if finding.rule not in silenced.get(template.source.place(finding.span.start).line, ())
+            if (finding.rule in silenced.get(template.source.place(finding.span.start).line, ()))
+            is suppressed
         ]
     return tuple(sorted(findings, key=lambda finding: (finding.span, finding.rule)))
 
