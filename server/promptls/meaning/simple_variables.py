@@ -19,6 +19,9 @@ from promptls.meaning.variable import (
 )
 from promptls.syntax.group import chunks_where
 
+_OF_FILES = frozenset({"set", "macro", "import"})
+"""Ways of binding that may bind for the whole file."""
+
 
 def is_never_bound(template: Template, name: str) -> bool:
     """Whether the name is an input wherever it stands."""
@@ -47,20 +50,18 @@ def never_bound(template: Template, name: str) -> tuple[Variable, ...]:
 
 def only_binding(template: Template, name: str) -> Binding | None:
     """The one binding of a name, outside every block and ahead of everything that reads the name."""
-    found: list[Binding] = []
+    ways = [way for way in WAYS if name in template.names.bound_names(way)]
+    if name in IMPLIED or len(ways) != 1 or ways[0] not in _OF_FILES:
+        return None
+    found = [binding for binding in template.names.bindings_of(ways[0]) if binding.name == name]
+    if len(found) != 1 or not _is_outside_blocks(template, found[0]):
+        return None
+    # `{% set x = x | trim %}` reads ahead of binding, though it stands behind.
     for located in chunks_where(template.source.root, lambda piece: name in mentions(piece)):
         for event in chunk_events(located.chunk):
-            if any(bound == name for bound, _, _ in event.bound):
-                return None
-            if event.name != name or event.action not in {"bind", "read"}:
-                continue
-            if found and event.action == "bind":
-                return None
-            if not found and event.action == "read":
-                return None
-            if event.action == "bind":
-                found.append(Binding(name, event.span.shifted(located.start), event.detail))
-    return found[0] if found and _is_outside_blocks(template, found[0]) else None
+            if event.name == name and event.action in {"read", "bind"}:
+                return found[0] if event.action == "bind" else None
+    return None
 
 
 def _is_outside_blocks(template: Template, binding: Binding) -> bool:

@@ -15,8 +15,9 @@ from urllib.parse import unquote, urlsplit
 from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 
+from promptls.syntax.chunk import Chunk
 from promptls.syntax.source import Source
-from promptls.text.lines import Unit
+from promptls.text.lines import Unit, place_of, units_from_column
 from promptls.text.span import Span
 
 SEVERITIES: Final = {
@@ -75,12 +76,24 @@ def to_range(source: Source, span: Span, unit: Unit) -> types.Range:
 
 def range_json(source: Source, span: Span, unit: Unit) -> dict[str, Any]:
     """The range of a span as the wire has it."""
-    start_line, start = source.units(span.start, unit)
-    end_line, end = source.units(span.end, unit)
+    located = source.located(span.start)
+    chunk = located.chunk
+    if located.start <= span.start <= span.end < located.start + chunk.length:
+        start_line, start = _in_chunk(chunk, span.start - located.start, unit)
+        end_line, end = _in_chunk(chunk, span.end - located.start, unit)
+        start_line, end_line = start_line + located.first_line, end_line + located.first_line
+    else:
+        start_line, start = source.units(span.start, unit)
+        end_line, end = source.units(span.end, unit)
     return {
         "start": {"line": start_line, "character": start},
         "end": {"line": end_line, "character": end},
     }
+
+
+def _in_chunk(chunk: Chunk, offset: int, unit: Unit) -> tuple[int, int]:
+    line, column = place_of(chunk.line_starts, offset)
+    return line, units_from_column(chunk.text[offset - column : offset], column, unit)
 
 
 def span_of_json(source: Source, value: dict[str, Any], unit: Unit) -> Span:
