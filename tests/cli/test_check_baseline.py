@@ -26,7 +26,7 @@ def check(capsys: pytest.CaptureFixture[str]) -> Any:
     """Runs `promptls check`; what it returned and what it printed, errors behind the rest."""
 
     def run(*words: str) -> tuple[int, str]:
-        code = main(["check", *words])
+        code = main(["check", "--no-render", *words])
         shown = capsys.readouterr()
         return code, shown.out + shown.err
 

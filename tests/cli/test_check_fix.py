@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def check(capsys: pytest.CaptureFixture[str]) -> Any:
     def run(*words: str) -> Shown:
-        code = main(["check", *words])
+        code = main(["check", "--no-render", *words])
         return Shown(code, *capsys.readouterr())
 
     return run

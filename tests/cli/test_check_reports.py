@@ -32,7 +32,7 @@ def report(capsys: pytest.CaptureFixture[str]) -> Any:
     """What `promptls check` prints on its standard output."""
 
     def run(*words: str) -> str:
-        main(["check", *words])
+        main(["check", "--no-render", *words])
         return capsys.readouterr().out
 
     return run
