@@ -386,6 +386,20 @@ def test_a_prompt_is_converted_into_a_file_beside_it() -> None:
     ]
 
 
+def test_what_a_conversion_loses_is_listed_in_the_new_file() -> None:
+    text = "«- name: task\n  role: system\n  truncation_priority: 1\n  content: Answer {{ q }}.\n"
+
+    files = refactored(text, "convert-file")
+
+    assert files["main_object.yml.j2"].endswith(
+        "{# Not carried over:\n  - the `truncation_priority` of `task`\n"
+        "  - the roles (system): a prompt object is one message\n"
+        "  - `output_key` is `response`, as the template named none\n#}\n"
+    )
+    workspace = workspace_with(files)
+    assert check(workspace.snapshot, str(ROOT / "main_object.yml.j2")) == ()
+
+
 def test_a_prompt_with_tags_is_no_prompt_object() -> None:
     offer = offered("«- name: a\n  content: '{% if x %}b{% endif %}'\n", "convert-file")
 

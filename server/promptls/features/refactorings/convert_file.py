@@ -34,9 +34,12 @@ def convert_file(place: Place) -> Offer | None:
         made = convert(source_text.text, place.path, source, target)
     except Failure as failure:
         return refused(title, _KIND, failure.message, makes_files=True)
+    text = made.text
     if made.lost:
-        title += f", without {'; '.join(made.lost)}"
-    return Offer(title, _KIND, lambda: Change((), {str(path): made.text}), makes_files=True)
+        title += ", with a list of what is lost"
+        lines = "".join(f"  - {each}\n" for each in made.lost).replace("#}", "# }")
+        text += f"{{# Not carried over:\n{lines}#}}\n"
+    return Offer(title, _KIND, lambda: Change((), {str(path): text}), makes_files=True)
 
 
 def _path(place: Place, target: str) -> Path:
