@@ -1,0 +1,69 @@
+"""Refactorings at many places of real prompts: what must stay the same renders the same."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptls.features.refactorings import offers
+from promptls.formatting.frame import applied
+from promptls.meaning.placeholders import placeholder_data
+from promptls.systems.prompt_poet.failure import PromptPoetError
+from promptls.systems.prompt_poet.render import render
+from promptls.text.span import Span
+from promptls.workspace.disk import read_text
+from promptls.workspace.snapshot import Snapshot
+from promptls.workspace.workspace import Workspace
+
+pytestmark = pytest.mark.oracle
+SAME = frozenset(
+    {"extract-section", "inline-section", "extract-macro", "wrap-in-if", "input-keys-form", "add-header"}
+)
+
+
+def prompts() -> list[Any]:
+    for parent in Path(__file__).resolve().parents:
+        folder = parent / "shared" / "corpus" / "prompts"
+        if folder.is_dir():
+            return [
+                pytest.param(path, id=str(path.relative_to(folder))) for path in sorted(folder.rglob("*.j2"))
+            ]
+    return [pytest.param(None, marks=pytest.mark.skip(reason="the real files are not here"))]
+
+
+def rendered(path: str, data: dict[str, Any], files: dict[str, str]) -> list[tuple[Any, Any, Any]] | None:
+    try:
+        prompt = render(path, data, unsaved=files)
+    except PromptPoetError:
+        return None
+    return [(part.name, part.role, part.content) for part in prompt.parts]
+
+
+def data_for(snapshot: Snapshot, path: str) -> dict[str, Any]:
+    data: dict[str, Any] = {"condition": True}
+    for included in snapshot.included(path):
+        template = snapshot.template(included)
+        if template is not None:
+            data = {**placeholder_data(template), **data}
+    return data
+
+
+@pytest.mark.parametrize("path", prompts())
+def test_a_refactored_prompt_gives_the_same_messages(path: Path) -> None:
+    text = read_text(str(path)) or ""
+    workspace = Workspace([path.parent])
+    workspace.open(str(path), text, 1)
+    data = data_for(workspace.snapshot, str(path))
+    before = rendered(str(path), data, {str(path): text})
+    places = random.Random(len(text))
+    for _ in range(6):
+        start = places.randrange(len(text) + 1)
+        end = min(len(text), start + places.choice([0, 0, 40, 200, 1000]))
+        for name, offer in offers(workspace.snapshot, str(path), Span(start, end)):
+            change = offer.change()
+            if name in SAME and not offer.reason and before is not None:
+                files = {str(path): applied(text, change.edits), **change.new_files}
+                assert rendered(str(path), data, files) == before, (name, start, end)
