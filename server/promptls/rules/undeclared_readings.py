@@ -43,7 +43,8 @@ def undeclared_readings(context: FileContext) -> Iterator[Undeclared]:
                 continue
             meant = None
             if elsewhere is None:
-                meant = nearest(name, declared | names_in_scope(names, reading.span.start) | INJECTED)
+                near = declared | names_in_scope(names, reading.span.start) | INJECTED
+                meant = nearest(name, filter(str.isidentifier, near))
             yield Undeclared(reading, meant, elsewhere)
 
 
