@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from promptls.meaning.kind import Kind
-from promptls.meaning.template import PlacedPart, Template
+from promptls.meaning.parts import Part, chunk_items
+from promptls.meaning.template import Template
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.group import chunks_where, united
+from promptls.syntax.group import chunks_from, chunks_where, united
 from promptls.syntax.jinja.file_blocks import blocks_across, blocks_inside
 from promptls.syntax.jinja.nodes import Name, Statement
 from promptls.syntax.jinja.problems import tag_tree
@@ -31,6 +32,12 @@ class Symbol:
     detail: str = ""
     children: tuple[Symbol, ...] = ()
 
+    def shifted(self, by: int) -> Symbol:
+        """The same symbol in a text that begins `by` characters earlier."""
+        children = tuple([child.shifted(by) for child in self.children])
+        span, name_span = self.span.shifted(by), self.name_span.shifted(by)
+        return Symbol(self.name, self.kind, span, name_span, self.detail, children)
+
 
 def document_symbols(snapshot: Snapshot, path: str) -> tuple[Symbol, ...]:
     """The symbols of the file at `path`, in the order of their places; what stands in a block is below it."""
@@ -40,7 +47,7 @@ def document_symbols(snapshot: Snapshot, path: str) -> tuple[Symbol, ...]:
         return ()
     found = [*_header(template), *_jinja(template)]
     if kind in {Kind.PARTS, Kind.SECTION}:
-        found += [_part(template, index, placed) for index, placed in enumerate(template.parts)]
+        found += _parts(template)
     elif template.header is None and template.root is not None:
         found += _keys(template, template.root)
     return _nested(sorted(found, key=lambda symbol: (symbol.span.start, -symbol.span.end)))
@@ -93,27 +100,39 @@ def _keys(template: Template, tree: Mapping) -> Iterator[Symbol]:
         yield Symbol(name, "key", span, entry.key.span, "", children)
 
 
-def _part(template: Template, index: int, placed: PlacedPart) -> Symbol:
-    part = placed.part
-    name_value = part.value("name")
-    name_span = (
-        name_value.span.shifted(placed.start) if name_value else Span(placed.span.start, placed.span.start)
-    )
-    name = part.name or template.source.slice(name_span).strip().strip("\"'") or f"part {index + 1}"
+def _parts(template: Template) -> Iterator[Symbol]:
+    """The parts with their sections; those without a name are called by their number."""
+    number = 0
+    for located in chunks_from(template.source.root, 0):
+        for symbol in _in_chunk(located.chunk):
+            number += 1
+            placed = symbol.shifted(located.start)
+            yield placed if placed.name else replace(placed, name=f"part {number}")
+
+
+@kept
+def _in_chunk(chunk: Chunk) -> tuple[Symbol, ...]:
+    """The parts of the chunk, with spans that count from its start."""
+    return tuple(_part(chunk, part) for part in chunk_items(chunk).parts)
+
+
+def _part(chunk: Chunk, part: Part) -> Symbol:
+    value = part.value("name")
+    name_span = value.span if value else Span(part.span.start, part.span.start)
+    name = part.name or chunk.text[name_span.start : name_span.end].strip().strip("\"'")
     role = scalar_text(part.value("role")) or ""
-    return Symbol(name, "part", placed.span, name_span, role, tuple(_sections(placed)))
+    return Symbol(name, "part", part.span, name_span, role, tuple(_sections(part)))
 
 
-def _sections(placed: PlacedPart) -> Iterator[Symbol]:
-    sections = placed.part.value("sections")
+def _sections(part: Part) -> Iterator[Symbol]:
+    sections = part.value("sections")
     if not isinstance(sections, Sequence):
         return
     for number, item in enumerate(sections.items, start=1):
         if isinstance(item, Mapping):
             value = item.value("name")
-            span = item.span.shifted(placed.start)
-            name_span = value.span.shifted(placed.start) if value else Span(span.start, span.start)
-            yield Symbol(scalar_text(value) or f"section {number}", "section", span, name_span)
+            name_span = value.span if value else Span(item.span.start, item.span.start)
+            yield Symbol(scalar_text(value) or f"section {number}", "section", item.span, name_span)
 
 
 def _jinja(template: Template) -> Iterator[Symbol]:

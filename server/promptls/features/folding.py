@@ -10,7 +10,7 @@ from promptls.meaning.kind import Kind
 from promptls.meaning.parts import chunk_items
 from promptls.meaning.template import Template
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.group import chunks_from
+from promptls.syntax.group import Piece
 from promptls.syntax.jinja.file_blocks import FileBlock, blocks_across, blocks_inside, with_ends_of_blocks
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
 from promptls.text.lines import Place, place_of
@@ -30,10 +30,6 @@ class Fold(NamedTuple):
     closing: bool = False
     text: str = "…"
 
-    def shifted(self, by: int) -> Fold:
-        """The same fold in a text that begins `by` characters earlier."""
-        return self._replace(span=self.span.shifted(by))
-
 
 class LineFold(NamedTuple):
     """A fold by whole lines, of which the first stays."""
@@ -44,7 +40,9 @@ class LineFold(NamedTuple):
 
     def shifted(self, lines: int, by: int) -> LineFold:
         """The same fold in a text that begins so many lines and characters earlier."""
-        return LineFold(self.first + lines, self.last + lines, self.fold.shifted(by))
+        (start, end), kind, closing, text = self.fold
+        fold = Fold(Span(start + by, end + by), kind, closing, text)
+        return LineFold(self.first + lines, self.last + lines, fold)
 
 
 _MOST_TEXT: Final = 60
@@ -60,8 +58,7 @@ def folds(snapshot: Snapshot, path: str, most: int | None = None) -> list[LineFo
         return []
     source = template.source
     found = [_by_lines(source.place, fold) for fold in _of_header(template)]
-    for located in chunks_from(source.root, 0):
-        found += [fold.shifted(located.first_line, located.start) for fold in _of_chunk(located.chunk)]
+    found += _of_piece(source.root)
     for block in blocks_across(source):
         found += [_by_lines(source.place, fold) for fold in _of_block(block)]
     lines = list(_nested(found))
@@ -105,6 +102,21 @@ def _of_entries(tree: Node | None) -> Iterator[Fold]:
                     yield Fold(Span(entry.key.span.end, entry.value.span.end))
                     if not isinstance(entry.value, Scalar):
                         stack.append(entry.value)
+
+
+def _of_piece(piece: Piece) -> tuple[LineFold, ...]:
+    """The folds inside the chunks of a piece, counted from its beginning, kept with it."""
+    if isinstance(piece, Chunk):
+        return _of_chunk(piece)
+    known = piece.kept.get(_of_piece)
+    if known is None:
+        children: tuple[Piece, ...] = piece.children
+        known = piece.kept[_of_piece] = tuple(
+            fold.shifted(line, start) if start else fold
+            for line, start, child in zip(piece.first_lines, piece.starts, children, strict=False)
+            for fold in _of_piece(child)
+        )
+    return known  # type: ignore[return-value]  # put there above
 
 
 @kept
@@ -153,7 +165,8 @@ def _nested(found: Iterable[LineFold]) -> Iterator[LineFold]:
             outer = around[-1]
             if each.fold.span.end > outer.fold.span.end or each.first == outer.first:
                 continue
-            fold = each._replace(last=min(each.last, outer.last))
+            if each.last > outer.last:
+                fold = each._replace(last=outer.last)
         if fold.last > fold.first:
             around.append(fold)
             yield fold
