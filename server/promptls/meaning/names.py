@@ -14,7 +14,7 @@ from promptls.meaning.outline import free_names, outline, pass_outline
 from promptls.meaning.references import template_references
 from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, Bound, Reading, Resolver, chunk_events
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.group import Group, Located, Piece, chunk_of_offset, union, united
+from promptls.syntax.group import Group, Located, Piece, carried, chunk_of_offset, union, united
 from promptls.syntax.source import Source
 
 
@@ -25,11 +25,11 @@ class FileNames:
         self._root: Final = root
 
     @cached_property
-    def _whole(self) -> tuple[frozenset[str], Bound]:
-        """The names that may come from the caller, and what is bound at the end of the file."""
+    def _late(self) -> Bound:
+        """What is bound at the end of the file."""
         resolver = Resolver()
-        free = free_names(resolver, outline(self._root))
-        return frozenset(free - GLOBALS - INJECTED), resolver.scopes[0].bound
+        pass_outline(resolver, self._root, 0)
+        return resolver.scopes[0].bound
 
     @property
     def takes_all(self) -> bool:
@@ -39,12 +39,12 @@ class FileNames:
     @property
     def input_names(self) -> frozenset[str]:
         """The variables that may come from the caller, without those of Jinja and Prompt Poet."""
-        return self._whole[0]
+        return _input_names(self._root)
 
     @property
     def bound_at_end(self) -> Bound:
         """What is bound at the end of the file, outside every block."""
-        return self._whole[1]
+        return self._late
 
     @property
     def read_names(self) -> frozenset[str]:
@@ -81,7 +81,7 @@ class FileNames:
 
     def scopes_at(self, offset: int) -> tuple[Resolver, Located]:
         """The scopes at the beginning of the chunk that holds `offset`, and the chunk."""
-        resolver = Resolver(self._whole[1])
+        resolver = Resolver(self._late)
         located = chunk_of_offset(self._root, offset)
         piece: Piece = self._root
         start = index = 0
@@ -101,7 +101,7 @@ class FileNames:
         What `holds` is false for is not entered. Whoever takes a chunk lets the resolver go over it,
         with `readings`, before the next one.
         """
-        resolver = Resolver(self._whole[1])
+        resolver = Resolver(self._late)
         return self._walk(self._root, resolver, holds, (0, 0, 0))
 
     def _walk(
@@ -201,3 +201,24 @@ _takes_all: Final = united(
     lambda chunk: any(reference.name is None for reference in template_references(chunk)), any
 )
 """Whether a piece includes a template whose name is not written out."""
+
+
+def _without_places(chunk: Chunk) -> tuple[object, ...]:
+    return tuple(
+        [
+            (event.action, event.name, event.detail, tuple([(name, kind) for name, _, kind in event.bound]))
+            for event in chunk_events(chunk)
+        ]
+    )
+
+
+name_steps: Final = united(_without_places, tuple[object, ...])
+"""What a piece binds and reads, how, in which order and in which blocks, without the places."""
+
+
+def _free(piece: Piece) -> frozenset[str]:
+    return frozenset(free_names(Resolver(), outline(piece)) - GLOBALS - INJECTED)
+
+
+_input_names: Final = carried(name_steps, _free)
+"""The names that may come from around a piece."""

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from promptls.meaning.names import name_steps
 from promptls.meaning.references import template_references
-from promptls.meaning.scopes import chunk_events
 from promptls.meaning.shapes import stretches
 from promptls.rules.rule import FileContext
 from promptls.rules.suppression import suppressions
-from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import united
 from promptls.text.span import NOWHERE
 
@@ -26,7 +25,7 @@ def declarations(context: FileContext) -> object:
 
 def names(context: FileContext) -> object:
     """Which names the file binds and reads, how, in which order, and in which blocks."""
-    return _names(context.template.source.root)
+    return name_steps(context.template.source.root)
 
 
 def uses(context: FileContext) -> object:
@@ -65,14 +64,6 @@ def same(before: object, now: object) -> bool:
     return all(one is other for one, other in zip(before, now, strict=True))
 
 
-def _events(chunk: Chunk) -> tuple[object, ...]:
-    return tuple(
-        (event.action, event.name, event.detail, tuple((name, kind) for name, _, kind in event.bound))
-        for event in chunk_events(chunk)
-    )
-
-
-_names: Final = united(_events, tuple[object, ...])
 _references: Final = united(
     lambda chunk: tuple(reference._replace(span=NOWHERE) for reference in template_references(chunk)),
     tuple[object, ...],

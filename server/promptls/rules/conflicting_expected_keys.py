@@ -45,6 +45,7 @@ from typing import Any, Final, NamedTuple
 
 from promptls.meaning.parts import chunk_items
 from promptls.meaning.scopes import GLOBALS, INJECTED, chunk_events
+from promptls.rules.aspects import declarations, files, names, references
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import PARTS_KINDS, CheckNames, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk, kept
@@ -71,6 +72,11 @@ class _Fact(NamedTuple):
 
     is_input: bool
     objection: str
+
+
+def _aspect(context: FileContext) -> object:
+    root = context.template.source.root
+    return (_mentioned(root), _listed(root))
 
 
 def facts(context: FileContext) -> dict[str, object]:
@@ -103,12 +109,12 @@ def check_names(chunk: Chunk, known: Mapping[str, Any]) -> Iterator[Finding]:
                 yield misspelt(span, message, name, {meant} if meant else ())
                 unlisted -= {meant or ""}
         if unlisted:
-            names = ", ".join(f"`{name}`" for name in sorted(unlisted))
-            message = f"this part reads {names} too, and nobody says so where that is missing"
+            written = ", ".join(f"`{name}`" for name in sorted(unlisted))
+            message = f"this part reads {written} too, and nobody says so where that is missing"
             fixes: tuple[Fix, ...] = ()
             if part.end is not None:
                 added = Edit(Span(part.end, part.end), "".join(f", {name}" for name in sorted(unlisted)))
-                fixes = (Fix(f"Add {names}", (added,)),)
+                fixes = (Fix(f"Add {written}", (added,)),)
             yield Finding(part.place, message, fixes, severity="information")
 
 
@@ -168,5 +174,5 @@ RULE = Rule(
     severity="warning",
     module=__name__,
     kinds=PARTS_KINDS,
-    check_names=CheckNames(facts, _mentioned, check_names),
+    check_names=CheckNames(facts, _mentioned, check_names, (_aspect, declarations, names, references, files)),
 )

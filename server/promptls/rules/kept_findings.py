@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 from promptls.meaning.header import Declarations
 from promptls.meaning.kind import Kind
-from promptls.rules.rule import FileContext, Finding, Rule, Severity
+from promptls.rules.aspects import same
+from promptls.rules.rule import CheckNames, FileContext, Finding, Rule, Severity
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Piece
@@ -90,11 +91,25 @@ def in_names(context: FileContext, choice: Choice, rule: Rule, severity: Severit
     if not rule.check_names.mentioned(root):
         return _NOTHING
     try:
-        facts = rule.check_names.facts(context)
+        facts = _facts(context, rule.check_names)
     except Exception:  # noqa: BLE001 - one rule that fails hides no other
         _LOG.exception("the rule %s failed", rule.name)
         return _NOTHING
     return _ByNames(choice, rule, severity, facts).found_in(root)
+
+
+def _facts(context: FileContext, looking: CheckNames) -> Mapping[str, object]:
+    """The facts of a file, as they were before where all that they come from is as it was."""
+    root = context.template.source.root
+    key = (_facts, looking)
+    aspects = tuple(aspect(context) for aspect in looking.looks_at)
+    earlier = root.before[0].get(key) if root.before is not None else None
+    if isinstance(earlier, tuple) and all(map(same, earlier[0], aspects)):
+        facts: Mapping[str, object] = earlier[1]
+    else:
+        facts = looking.facts(context)
+    root.kept[key] = (aspects, facts)
+    return facts
 
 
 class _ByNames:

@@ -59,6 +59,16 @@ def chunk_calls(chunk: Chunk) -> tuple[tuple[int, str, Call], ...]:
     return tuple(found)
 
 
+def called(context: FileContext) -> object:
+    """The names that the file calls, as an aspect of it."""
+    return called_names(context.template.source.root)
+
+
+def macros(context: FileContext) -> object:
+    """The macros of the file, as an aspect of it."""
+    return _own_macros(context.template.source.root)
+
+
 called_names: Final = united(lambda chunk: frozenset(name for _, name, _ in chunk_calls(chunk)), union)
 """The names that a piece calls, or calls something of."""
 

@@ -102,11 +102,15 @@ class FileContext:
     project: Project
 
 
+Aspect: TypeAlias = Callable[[FileContext], object]
+"""Something about a file that rules look at: the same object for as long as it is the same."""
+
+
 class CheckNames(NamedTuple):
     """How a rule looks at a chunk that needs to know what some names mean in the file.
 
-    `facts` gives, at each change of the file, what the rule needs to know of each name; two facts are
-    the same when they are equal. `check` looks at one chunk, as `Rule.check_chunk` does, and may ask the
+    `facts` gives what the rule needs to know of each name, whenever one of the aspects that it
+    `looks_at` is another one; two facts are the same when they are equal. `check` looks at one chunk, as `Rule.check_chunk` does, and may ask the
     facts of nothing but the names that `mentioned` gives for the chunk; for a group of chunks that is
     their union.
     """
@@ -114,10 +118,7 @@ class CheckNames(NamedTuple):
     facts: Callable[[FileContext], Mapping[str, object]]
     mentioned: Callable[[Piece], frozenset[str]]
     check: Callable[[Chunk, Mapping[str, Any]], Iterable[Finding]]
-
-
-Aspect: TypeAlias = Callable[[FileContext], object]
-"""Something about a file that rules look at: the same object for as long as it is the same."""
+    looks_at: tuple[Aspect, ...]
 
 
 @dataclass(frozen=True)

@@ -34,13 +34,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from promptls.rules.argument_fit import misfits
+from promptls.rules.aspects import files, names, references
 from promptls.rules.macro_calls import (
     Callee,
     bound_names,
+    called,
     called_names,
     callees_of,
     chunk_calls,
     is_call_block,
+    macros,
 )
 from promptls.rules.rule import PARTS_KINDS, CheckNames, FileContext, Finding, Rule
 from promptls.settings.project import Project
@@ -75,9 +78,9 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
 
 def facts(context: FileContext) -> dict[str, object]:
     """What the names lead to that the file calls, where that is one thing all over the file."""
-    called = called_names(context.template.source.root)
-    own = called & _OWN.keys() - bound_names(context.template.names)
-    return {**callees_of(context, called), **{name: Callee(_OWN[name]) for name in own}}
+    names_called = called_names(context.template.source.root)
+    own = names_called & _OWN.keys() - bound_names(context.template.names)
+    return {**callees_of(context, names_called), **{name: Callee(_OWN[name]) for name in own}}
 
 
 def check_names(chunk: Chunk, callees: Mapping[str, Any]) -> Iterator[Finding]:
@@ -104,5 +107,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check_chunk=check_chunk,
-    check_names=CheckNames(facts, called_names, check_names),
+    check_names=CheckNames(facts, called_names, check_names, (called, macros, names, references, files)),
 )

@@ -252,13 +252,20 @@ def united(of_chunk: Callable[[Chunk], Fact], join: Callable[[list[Fact]], Fact]
 
 def derived(fact: Callable[[Piece], Fact], derive: Callable[[Fact], Item]) -> Callable[[Piece], Item]:
     """What follows from a fact of a piece alone; worked out again only where the fact is another one."""
+    return carried(fact, lambda piece: derive(fact(piece)))
+
+
+def carried(fact: Callable[[Piece], object], of_piece: Callable[[Piece], Item]) -> Callable[[Piece], Item]:
+    """What `of_piece` says of a piece; worked out again only where `fact`, which decides it, differs."""
 
     def following(piece: Piece) -> Item:
         found = piece.kept.get(following, _MISSING)
         if found is _MISSING:
-            now = fact(piece)
             before = piece.before[0] if isinstance(piece, Group) and piece.before is not None else {}
-            found = before[following] if following in before and before.get(fact) is now else derive(now)
+            if following in before and before.get(fact) is fact(piece):
+                found = before[following]
+            else:
+                found = of_piece(piece)
             piece.kept[following] = found
         return found  # type: ignore[return-value]  # put there above
 
