@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from promptls.meaning.template import Template
 from promptls.rules.removed_tag import removed_tag, tag_at
@@ -16,6 +17,9 @@ from promptls.syntax.source import Source
 from promptls.text.lines import line_end
 from promptls.text.nearest import nearest
 from promptls.text.span import Span
+
+_SHORT: Final = 2
+"""A word of so many letters is like too many keywords."""
 
 
 def jinja_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
@@ -45,7 +49,7 @@ def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -
         meant = nearest(keyword, KEYWORDS)
         if meant:
             span = statement.keyword_span.shifted(start)
-            yield Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True)
+            yield Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=len(keyword) > _SHORT)
     elif statement.opens_block and "expected `end" in problem.message:
         yield from _ended(source, problem, located, tag, keyword)
     elif "closes nothing" in problem.message or "without an open" in problem.message:

@@ -61,11 +61,11 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
                 case "sections" if not isinstance(value, Sequence):
                     yield Finding(value.span, "`sections` is a list of mappings with `name` and `content`")
                 case "expected_template_data_keys" if isinstance(value, Scalar) and value.tag == "str":
-                    fix = Fix("Make it a list", (Edit(value.span, f"[{value.text}]"),), preferred=True)
+                    fixes = tuple(_listed(value))
                     message = (
                         "`expected_template_data_keys` is a list; of text, every letter is taken for a name"
                     )
-                    yield Finding(value.span, message, (fix,))
+                    yield Finding(value.span, message, fixes)
                 case _:
                     pass
     for content in chunk_contents(chunk):
@@ -76,12 +76,19 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             yield Finding(value.span, message, (quoted,))
 
 
+def _listed(value: Node) -> Iterator[Fix]:
+    """Names with commas between them, as a list."""
+    if isinstance(value, Scalar) and _NAMES.fullmatch(value.text):
+        yield Fix("Make it a list", (Edit(value.span, f"[{value.text}]"),), preferred=True)
+
+
 def _unquoted(value: Node) -> Iterator[Fix]:
     """A number that is quoted, without its quotes."""
     if isinstance(value, Scalar) and value.style in {"'", '"'} and _NUMBER.fullmatch(value.text):
         yield Fix("Remove the quotes", (Edit(value.span, value.text),), preferred=True)
 
 
+_NAMES: Final = re.compile(r"[A-Za-z_]\w*(?:, *[A-Za-z_]\w*)*")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 
 
