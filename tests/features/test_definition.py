@@ -119,6 +119,20 @@ def shorten(text):
     ^^^^^^^ said
     return text
 """,
+    "the function of a metric": """\
+{#---
+experiments:
+  first: {dataset: rows.csv, metrics: [metrics.py:exa<CURSOR>ct]}
+---#}
+- name: a
+  content: x
+-- metrics.py --
+@discrete_metric()
+def exact(row):
+    ^^^^^ to
+    ^^^^^ said
+    return 1
+""",
     "nothing for what is Jinja's own": """\
 {% for a in b %}
 - name: a

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
-from promptls.features.document_links import link_at
+from promptls.features.document_links import DocumentLink, link_at
 from promptls.features.symbols import Occurrence, Symbol, occurrences, symbol_at
 from promptls.features.symbols.declared_inputs import bare_span
 from promptls.features.symbols.find import NO_VARIABLES, symbol_variable
@@ -41,7 +40,7 @@ def definitions(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ...
     symbol = symbol_at(snapshot, path, offset)
     if symbol is None:
         link = link_at(snapshot, path, offset)
-        return (Target(link.target, _TOP, link.span),) if link is not None else ()
+        return (_linked(snapshot, path, link),) if link is not None else ()
     places = dict.fromkeys(_defined(snapshot, symbol))
     return tuple(Target(file, span, symbol.span) for file, span in places)
 
@@ -137,12 +136,29 @@ def _of_use(places: tuple[Occurrence, ...], use: str) -> list[tuple[str, Span]]:
     return [(each.path, each.span) for each in places if each.use == use]
 
 
+def _linked(snapshot: Snapshot, path: str, link: DocumentLink) -> Target:
+    """The file of a link; of `metrics.py:name` the function."""
+    template = snapshot.template(path)
+    name = template.source.slice(link.span).rpartition(":")[2] if template is not None else ""
+    places = _in_program(snapshot, link.target, name) if link.tooltip == "metrics" else ()
+    return Target(link.target, next(iter(places), _TOP), link.span)
+
+
 def _function(snapshot: Snapshot, symbol: Symbol) -> Iterator[tuple[str, Span]]:
     """The function of the functions file."""
     file = functions_path(snapshot, symbol.home)
-    program = snapshot.template(file) if file is not None else None
-    for function in functions_in(file) or () if file is not None else ():
-        if function.name == symbol.name and program is not None and file is not None:
+    if file is not None:
+        for span in _in_program(snapshot, file, symbol.name):
+            yield file, span
+
+
+def _in_program(snapshot: Snapshot, file: str, name: str) -> Iterator[Span]:
+    """Where a Python file defines a function of this name."""
+    program = snapshot.template(file)
+    if program is None:
+        return
+    for function in functions_in(file) or ():
+        if function.name == name:
             line = program.source.line_span(function.line)
-            at = max(program.source.slice(line).find(function.name), 0)
-            yield str(Path(file)), Span(line.start + at, line.start + at + len(function.name))
+            at = max(program.source.slice(line).find(name), 0)
+            yield Span(line.start + at, line.start + at + len(name))

@@ -53,7 +53,8 @@ def document_links(snapshot: Snapshot, path: str) -> tuple[DocumentLink, ...]:
         span = declared.value_span(*keys)
         file = str(Path(path).parent / name) if name else None
         if span is not None and file is not None and snapshot.exists(file):
-            links.append(DocumentLink(bare_span(template, span, name or "") or span, file, str(keys[-1])))
+            label = keys[-1] if isinstance(keys[-1], str) else keys[-2]
+            links.append(DocumentLink(bare_span(template, span, name or "") or span, file, str(label)))
     return tuple(sorted(links, key=lambda link: link.span))
 
 
