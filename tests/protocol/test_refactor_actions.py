@@ -126,3 +126,23 @@ async def test_fixing_all_goes_on_until_nothing_is_left(editor: Editor) -> None:
     assert edit is not None
     changes = [*(edit.changes or {}).values(), *(each.edits for each in edit.document_changes or [])]
     assert [each.new_text for each in changes[0]] == ["  role: user\n", "  role: system\n"]
+
+
+async def test_an_empty_file_can_begin_with_a_prompt(editor: Editor) -> None:
+    uri = editor.open("begun.yml.j2", "\n")
+
+    found = await actions(editor, uri, "|\n")
+
+    assert [action.title for action in found] == [
+        "Begin a parts template",
+        "Begin a prompt object",
+        "Begin an evaluation prompt",
+    ]
+    edit = found[0].edit
+    assert edit is not None
+    changes = [*(edit.changes or {}).values(), *(each.edits for each in edit.document_changes or [])]
+    assert changes[0][0].new_text.startswith("{#---\nname: begun\n")
+
+
+async def test_an_empty_file_of_another_name_is_left_alone(editor: Editor) -> None:
+    assert await actions(editor, editor.open("notes.txt", "\n"), "|\n") == []

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from pathlib import Path
 from typing import Final, Literal, get_args
 
 from promptls.conversions.flow_yaml import flow
+from promptls.workspace.disk import ENDINGS
 
 NewKind = Literal["parts", "object", "evaluation"]
 Beside = Literal["sample", "dataset", "experiment"]
 KINDS: Final[tuple[NewKind, ...]] = get_args(NewKind)
 BESIDE: Final[tuple[Beside, ...]] = get_args(Beside)
+_WORDS: Final = {
+    "parts": "a parts template",
+    "object": "a prompt object",
+    "evaluation": "an evaluation prompt",
+}
 
 _DECLARED: Final = """\
 input_keys:
@@ -81,6 +88,18 @@ def new_prompt(name: str, kind: NewKind, beside: Collection[Beside]) -> dict[str
     if "dataset" in beside or "experiment" in beside:
         files[f"datasets/{name}.csv"] = _DATASET
     return files
+
+
+def beginnings(path: str) -> Iterator[tuple[str, str]]:
+    """What an empty file at `path` can begin with: the title of each choice, and the text."""
+    name = next((Path(path).name[: -len(end)] for end in ENDINGS if path.endswith(end)), "prompt")
+    for kind in KINDS:
+        words = {
+            "parts": "a parts template",
+            "object": "a prompt object",
+            "evaluation": "an evaluation prompt",
+        }
+        yield f"Begin {words[kind]}", next(iter(new_prompt(name, kind, ()).values()))
 
 
 def _prompt(name: str, kind: NewKind, beside: Collection[Beside]) -> Iterator[str]:

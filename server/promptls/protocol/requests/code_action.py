@@ -11,10 +11,13 @@ from promptls.features.code_actions import QuickFix, quick_fixes
 from promptls.features.code_lenses import actions
 from promptls.features.experiment_runs import experiment_names
 from promptls.features.mending import mending_edits
-from promptls.protocol.convert import from_range, to_range
+from promptls.features.new_prompt import beginnings
+from promptls.protocol.convert import from_range, is_file, path_of, to_range
 from promptls.protocol.refactor_actions import is_wanted, refactor_actions, workspace_edit
-from promptls.rules.rule import Finding
+from promptls.rules.rule import Edit, Finding
 from promptls.syntax.source import Source
+from promptls.text.span import Span
+from promptls.workspace.disk import has_prompt_name
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
@@ -30,7 +33,7 @@ def code_action(
     path = session.prompt_path(params.text_document.uri)
     template = session.snapshot.template(path) if path else None
     if path is None or template is None:
-        return None
+        return _beginnings(session, params)
     only = [str(getattr(kind, "value", kind)) for kind in params.context.only or ()]
     found: list[types.CodeAction | types.Command] = []
     within = from_range(template.source, params.range, session.unit)
@@ -51,6 +54,29 @@ def code_action(
     if is_wanted(RUN, only) and not (by_itself and params.range.start.line > 0):
         found += _commands(session, params.text_document.uri, path, within.start)
     return found
+
+
+def _beginnings(
+    session: Session, params: types.CodeActionParams
+) -> list[types.CodeAction | types.Command] | None:
+    """The prompts that an empty file can begin with; None for a file with text in it."""
+    path = path_of(params.text_document.uri)
+    template = session.snapshot.template(path)
+    only = [str(getattr(kind, "value", kind)) for kind in params.context.only or ()]
+    is_named = has_prompt_name(path) or not is_file(path)
+    if template is None or not is_named or template.source.text.strip():
+        return None
+    if not session.flags.code_action_literals or not is_wanted(types.CodeActionKind.RefactorRewrite, only):
+        return None
+    whole = Span(0, len(template.source))
+    return [
+        types.CodeAction(
+            title,
+            types.CodeActionKind.RefactorRewrite,
+            edit=workspace_edit(session, path, template.source, (Edit(whole, text),)),
+        )
+        for title, text in beginnings(path)
+    ]
 
 
 def _fix(
