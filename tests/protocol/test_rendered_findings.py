@@ -55,3 +55,13 @@ async def test_it_moves_along_with_the_text_and_goes_with_its_cause(editor: Edit
 
     editor.replace(uri, "{{ text }}", "{{ escape_special_characters(text) }}")
     await editor.diagnostics(uri, lambda found: not broken(found))
+
+
+async def test_checking_the_workspace_renders_files_that_are_not_open(editor: Editor) -> None:
+    uri = editor.write("on_disk.yml.j2", BROKEN_BY_DATA)
+
+    found = await editor.client.workspace_execute_command_async(
+        types.ExecuteCommandParams("promptls.check", [{"uri": uri}])
+    )
+
+    assert "rendered-yaml" in [each["code"] for each in found]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
@@ -137,8 +138,11 @@ class Diagnostics:
 
     # -- making ---------------------------------------------------------------------------
 
-    def findings(self, path: str) -> tuple[Finding, ...]:
-        """What is found in the file as it is now; nothing in files that are no prompts."""
+    def findings(self, path: str, rendered: Iterable[Finding] | None = None) -> tuple[Finding, ...]:
+        """What is found in the file as it is now; nothing in files that are no prompts.
+
+        What its rendering shows is what is known of it, or is given.
+        """
         if self._session.kind(path) is Kind.OTHER:
             return ()
         from promptls.rules.check import check
@@ -146,15 +150,15 @@ class Diagnostics:
         snapshot = self._session.snapshot
         return (
             *check(snapshot, path),
-            *self._session.rendered_findings.newest(path),
+            *(self._session.rendered_findings.newest(path) if rendered is None else rendered),
             *run_findings(snapshot, path, self._session.runs.newest(path)),
         )
 
-    def now(self, path: str) -> list[Json]:
-        """The file's diagnostics; none where looking for them fails, which is logged."""
+    def now(self, path: str, rendered: Iterable[Finding] | None = None) -> list[Json]:
+        """The file's diagnostics, as `findings`; none where looking for them fails, which is logged."""
         try:
             snapshot = self._session.snapshot
-            return [self._json(snapshot, path, finding) for finding in self.findings(path)]
+            return [self._json(snapshot, path, finding) for finding in self.findings(path, rendered)]
         except Exception:
             log.exception("the diagnostics of %s cannot be made", path)
             return []

@@ -57,6 +57,11 @@ class Renderings:
                     await asyncio.wait_for(self._made.wait_for(lambda: path in self._tried), _FIRST_SECONDS)
         return self._newest.get(path)
 
+    async def once(self, snapshot: Snapshot, path: str) -> FileRendering:
+        """The rendering of a file that need not be open, with its rows, made for this one question."""
+        worker = self._worker(snapshot, path)
+        return await weigh_rows(worker, snapshot, await render_file(worker, snapshot, path))
+
     def look_again(self, paths: list[str]) -> None:
         """The renderings of the files at `paths` may be others than they were: render them anew."""
         for path in paths:
