@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 from promptls.meaning.kind import Kind
-from promptls.syntax.yaml.expected import ITEM
+from promptls.syntax.yaml.place import ITEM
 from promptls.systems.key_fact import KeyFact, table
 from promptls.systems.opencompass import vocabulary as opencompass
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS

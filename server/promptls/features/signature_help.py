@@ -19,8 +19,8 @@ from promptls.syntax.jinja.builtins import (
     test_signature,
 )
 from promptls.syntax.jinja.docstrings import markdown
-from promptls.syntax.jinja.expected import OpenCall, open_call
 from promptls.syntax.jinja.nodes import Attribute, Name
+from promptls.syntax.jinja.open_call import OpenCall, open_call
 from promptls.syntax.jinja.signature import Signature, Taken, python_signature
 from promptls.workspace.snapshot import Snapshot
 

@@ -13,7 +13,7 @@ from promptls.features.completion.variables import declared_inputs, read_inputs
 from promptls.features.key_facts import SCHEMA_KEYS, keys_at
 from promptls.meaning.evaluation import class_name, evaluation_of
 from promptls.meaning.kind import Kind
-from promptls.syntax.yaml.expected import ITEM, YamlPlace
+from promptls.syntax.yaml.place import ITEM, YamlPlace
 from promptls.systems.key_fact import KeyFact
 from promptls.systems.opencompass.vocabulary import RETRIEVER_ARGUMENTS, RETRIEVER_KEYS, TEMPLATE_KEYS
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS

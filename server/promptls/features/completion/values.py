@@ -13,7 +13,7 @@ from promptls.features.completion.request import Request
 from promptls.features.completion.variables import declared_inputs, read_inputs
 from promptls.features.key_facts import keys_at
 from promptls.meaning.kind import Kind
-from promptls.syntax.yaml.expected import ITEM
+from promptls.syntax.yaml.place import ITEM
 from promptls.systems.opencompass.vocabulary import (
     DIALOGUE_ROLES,
     INFERENCERS,

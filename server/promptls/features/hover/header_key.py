@@ -12,8 +12,8 @@ from promptls.features.key_facts import fact_at
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import Template
 from promptls.rendering.file_rendering import FileRendering, counted
-from promptls.syntax.yaml.expected import ITEM
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
+from promptls.syntax.yaml.place import ITEM
 
 
 def hover_header(

@@ -10,17 +10,14 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple
 
-from promptls.syntax.jinja.nodes import (
-    Attribute,
-    Call,
-    Collection,
-    Constant,
-    Expression,
-    Item,
-    Name,
-    walk,
+from promptls.syntax.jinja.nodes import Expression
+from promptls.syntax.jinja.token_context import (
+    CLOSING_OF,
+    is_called,
+    is_operand_end,
+    open_brackets,
+    operand_before,
 )
-from promptls.syntax.jinja.statements import parse_tag
 from promptls.syntax.jinja.tokens import Token, tokenize
 from promptls.text.span import Span
 
@@ -39,11 +36,8 @@ What = Literal[
     "words",
 ]
 _WORD: Final = re.compile(r"\w*")
-_OPENING: Final = {"(": ")", "[": "]", "{": "}"}
-_OPERAND_FOLLOWS: Final = frozenset({"and", "or", "not", "if", "else", "in", "elif", "is", "import"})
 OPERATORS: Final = ("if", "else", "and", "or", "not in", "in", "is", "is not")
 """The words that may stand behind an operand."""
-_OPERANDS: Final = (Name, Attribute, Item, Call, Constant, Collection)
 
 
 class Expected(NamedTuple):
@@ -91,101 +85,6 @@ def expected_in_tag(text: str, inner_start: int, inner_end: int, place: int) -> 
     return found._replace(word=word) if found else None
 
 
-class OpenCall(NamedTuple):
-    """A call whose parenthesis is open at a place.
-
-    `kind` is `function`, `filter`, `test` or `definition` (the parameters of a `macro` or `call` tag);
-    `target` is what is called, or what a method is called of. `arguments` says how many commas stand
-    before the place, `keyword` which argument is named there; `start` is the parenthesis.
-    """
-
-    kind: str
-    name: str
-    target: Expression | None
-    arguments: int
-    keyword: str
-    given: tuple[str, ...]
-    start: int
-
-
-def open_call(text: str, inner_start: int, place: int) -> OpenCall | None:
-    """The innermost call that is open at `place` in a tag; None where there is none."""
-    tokens = tokenize(text, inner_start, place)[:-1]
-    quote = next((i for i, token in enumerate(tokens) if token.kind == "unknown"), None)
-    tokens = tokens if quote is None else tokens[:quote]
-    for index in reversed(_brackets(tokens)):
-        if tokens[index].text == "(" and index and _is_called(tokens[:index]):
-            return _call(text, inner_start, tokens, index)
-    return None
-
-
-def _call(text: str, inner_start: int, tokens: list[Token], index: int) -> OpenCall:
-    before = tokens[:index]
-    kind = _call_kind(before, is_statement=text.startswith("{%"))
-    name = before[-1].text
-    commas, keyword, given = _arguments(tokens[index + 1 :])
-    target = _operand_before(text, inner_start, tokens[index].start) if kind == "function" else None
-    return OpenCall(kind, name, target, commas, keyword, tuple(given), tokens[index].start)
-
-
-def _call_kind(before: list[Token], *, is_statement: bool) -> str:
-    words = [token.text for token in before] if is_statement else []
-    if words == ["call"] or words[:-1] == ["macro"]:
-        return "definition"
-    if words[:-1] == ["filter"] or (before[:-1] and before[-2].text == "|"):
-        return "filter"
-    return "test" if _is_test_name(before) else "function"
-
-
-def _arguments(tokens: list[Token]) -> tuple[int, str, list[str]]:
-    """The commas, the name of the last argument, and the names of all that have one."""
-    depth = commas = 0
-    keyword, given = "", []
-    for index, token in enumerate(tokens):
-        if token.kind != "operator":
-            continue
-        if token.text in _OPENING:
-            depth += 1
-        elif token.text in _OPENING.values():
-            depth -= 1
-        elif depth == 0 and token.text == ",":
-            commas += 1
-            keyword = ""
-        elif depth == 0 and token.text == "=" and index and tokens[index - 1].kind == "name":
-            keyword = tokens[index - 1].text
-            given.append(keyword)
-    return commas, keyword, given
-
-
-def _brackets(tokens: Sequence[Token]) -> list[int]:
-    """The indexes of the brackets that are open behind the tokens, outermost first."""
-    stack: list[int] = []
-    for index, token in enumerate(tokens):
-        if token.kind != "operator":
-            continue
-        if token.text in _OPENING:
-            stack.append(index)
-        elif stack and token.text == _OPENING[tokens[stack[-1]].text]:
-            stack.pop()
-    return stack
-
-
-def _is_called(before: list[Token]) -> bool:
-    """Whether a parenthesis behind these tokens begins arguments."""
-    last = before[-1]
-    if last.kind == "name":
-        return last.text not in _OPERAND_FOLLOWS or _is_test_name(before)
-    return last.kind == "operator" and last.text in {")", "]"}
-
-
-def _is_test_name(before: Sequence[Token]) -> bool:
-    """Whether the last token is a test's name."""
-    at = len(before) - 2
-    if at >= 1 and before[at].text == "not" and before[at].kind == "name":
-        at -= 1
-    return at >= 0 and before[at].kind == "name" and before[at].text == "is" and before[-1].kind == "name"
-
-
 # -- inside quotes -----------------------------------------------------------------------
 
 
@@ -199,17 +98,17 @@ def _in_string(
     keyword = before[0].text if before and text.startswith("{%") else "output"
     if keyword in {"include", "import", "from", "extends"} and _is_template_place(before):
         return Expected("path", word, keyword, quote=quote.text)
-    brackets = _brackets(before)
+    brackets = open_brackets(before)
     if brackets and brackets[-1] == len(before) - 1:
         opening = before[-1]
-        operand = _operand_before(text, inner_start, opening.start)
-        if opening.text == "[" and operand is not None and _is_operand_end(before[:-1]):
+        operand = operand_before(text, inner_start, opening.start)
+        if opening.text == "[" and operand is not None and is_operand_end(before[:-1]):
             return Expected("key", word, keyword, operand, quote=quote.text)
         if opening.text == "(" and before[-2:-1] and before[-2].text == "get" and before[-3:-2]:
-            target = _operand_before(text, inner_start, before[-3].start)
+            target = operand_before(text, inner_start, before[-3].start)
             return Expected("key", word, keyword, target, quote=quote.text) if target else None
     if before and before[-1].text in {"==", "!="}:
-        target = _operand_before(text, inner_start, before[-1].start)
+        target = operand_before(text, inner_start, before[-1].start)
         return Expected("value", word, keyword, target, quote=quote.text) if target else None
     return None
 
@@ -227,18 +126,6 @@ def _string_end(text: str, place: int, inner_end: int, quote: str) -> int:
         return closing
     match = re.compile(r"[\w./-]*").match(text, place, max(place, inner_end))
     return match.end() if match else place
-
-
-def _is_operand_end(before: Sequence[Token]) -> bool:
-    """Whether an operand is complete behind the tokens."""
-    if not before:
-        return False
-    last = before[-1]
-    if last.kind == "name":
-        return last.text not in _OPERAND_FOLLOWS
-    if last.kind == "operator":
-        return last.text in _OPENING.values()
-    return True
 
 
 # -- outside quotes ------------------------------------------------------------------------
@@ -264,7 +151,7 @@ def _expression(
         return Expected("expression", nowhere, keyword)
     last = before[-1]
     if last.text == "." and last.kind == "operator":
-        target = _operand_before(text, inner_start, last.start)
+        target = operand_before(text, inner_start, last.start)
         return Expected("attribute", nowhere, keyword, target) if len(before) > 1 else None
     if last.text == "|":
         return Expected("filter", nowhere, keyword)
@@ -273,36 +160,21 @@ def _expression(
             return Expected("test", nowhere, keyword, words=("not",))
         if before[-2].text == "is":
             return Expected("test", nowhere, keyword)
-    if _is_operand_end(before):
+    if is_operand_end(before):
         return Expected("operator", nowhere, keyword, words=operators)
-    brackets = _brackets(before)
+    brackets = open_brackets(before)
     is_argument = bool(brackets) and before[brackets[-1]].text == "(" and last.text in {"(", ","}
-    calls = is_argument and brackets[-1] > 0 and _is_called(before[: brackets[-1]])
+    calls = is_argument and brackets[-1] > 0 and is_called(before[: brackets[-1]])
     return Expected("expression", nowhere, keyword, calls=calls)
-
-
-def _operand_before(text: str, inner_start: int, end: int) -> Expression | None:
-    """The operand that ends at `end`, white space aside: `a.b` of `x + a.b`."""
-    end = len(text[:end].rstrip())
-    if end <= inner_start:
-        return None
-    statement = parse_tag(text[:end], inner_start, end).statement
-    tests = () if statement.loop_test is None else (statement.loop_test,)
-    for expression in (*statement.expressions, *tests, *statement.targets):
-        for node in walk(expression):
-            if node.span.end == end and isinstance(node, _OPERANDS):
-                return node
-    last = tokenize(text, inner_start, end)[-2]
-    return Name(Span(last.start, last.end), last.text) if last.kind == "name" else None
 
 
 def _depth_zero(tokens: Sequence[Token], *texts: str) -> int | None:
     """The index of the last of these words or operators outside every bracket."""
     depth, found = 0, None
     for index, token in enumerate(tokens):
-        if token.kind == "operator" and token.text in _OPENING:
+        if token.kind == "operator" and token.text in CLOSING_OF:
             depth += 1
-        elif token.kind == "operator" and token.text in _OPENING.values():
+        elif token.kind == "operator" and token.text in CLOSING_OF.values():
             depth -= 1
         elif depth == 0 and token.kind in {"operator", "name"} and token.text in texts:
             found = index
@@ -332,7 +204,11 @@ def _set(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
     if rest and rest[-1].text in {".", "|"}:
         return _expression(text, inner_start, rest, "", ())
     bar = _depth_zero(rest, "|")
-    return _expression(text, inner_start, rest[bar:], "", ()) if bar is not None and _brackets(rest) else None
+    return (
+        _expression(text, inner_start, rest[bar:], "", ())
+        if bar is not None and open_brackets(rest)
+        else None
+    )
 
 
 def _with(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
@@ -343,7 +219,7 @@ def _with(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
 
 
 def _macro(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
-    brackets = _brackets(rest)
+    brackets = open_brackets(rest)
     if not brackets:
         return None
     inside = rest[brackets[0] + 1 :]
@@ -355,10 +231,10 @@ def _macro(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
 
 def _call_block(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
     if rest and rest[0].text == "(":
-        brackets = _brackets(rest)
+        brackets = open_brackets(rest)
         if brackets and brackets[0] == 0:
             return _macro(text, inner_start, rest)
-        closing = next(index for index in range(1, len(rest) + 1) if not _brackets(rest[:index]))
+        closing = next(index for index in range(1, len(rest) + 1) if not open_brackets(rest[:index]))
         rest = rest[closing:]
     return _expression(text, inner_start, rest, "", ())
 
@@ -376,7 +252,7 @@ def _template(text: str, inner_start: int, rest: list[Token], behind: tuple[str,
     """The template's name, which any expression may give; `behind` are the words that may follow."""
     if not rest or rest[-1].text in {"[", ","}:
         return Expected("template", Span(0, 0))
-    if _is_operand_end(rest):
+    if is_operand_end(rest):
         return Expected("operator", Span(0, 0), words=(*behind, "if", "else"))
     return _expression(text, inner_start, rest, "", behind)
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
+from promptls.syntax.yaml.flow import flow_place
+from promptls.syntax.yaml.place import ITEM, YamlPlace, scalar_end
 from promptls.text.span import Span
 
 _KEY: Final = re.compile(
@@ -23,36 +25,9 @@ _PROPERTY: Final = re.compile(r"(?:[&!]\S*\s*)*(?:#.*)?$")
 _COMMENT: Final = re.compile(r"(?:^|[ \t])#")
 _TOP_KEY: Final = re.compile(r"^([\w.$-]+)[ \t]*:(?=\s|$)", re.MULTILINE)
 _FLOW: Final = re.compile(r"[^\[{#]*?(?::|-)\s+([\[{])")
-_LATER_KEY: Final = re.compile(r"[,{]\s*[\"']?([\w.$-]+)[\"']?\s*:")
-_COLON: Final = re.compile(r"[\"']?[ \t]*:(?=[ \t\r\n]|\Z)")
 _WORD: Final = re.compile(r"[\w.$-]*")
 _MOST_BELOW: Final = 200
 """How many lines below the place are looked at for keys that stand there already."""
-_MOST_BEHIND: Final = 1000
-"""How many characters behind the place are looked at for keys of the same flow mapping."""
-ITEM: Final = "-"
-"""Stands in a path for an item of a list."""
-
-
-class YamlPlace(NamedTuple):
-    """What may stand at a place: a `key`, a `value`, or `text` inside a block scalar or quoted text.
-
-    `path` leads to the mapping of a key, or to a value or text itself; `-` is a list item. `word` is
-    what stands there already, left and right of the place. `column` is where the key begins, and
-    `indent` how far its line is indented: they differ behind a dash. `is_first` says that the place
-    is the beginning of the value, so that a list item or mapping could begin as well.
-    """
-
-    what: Literal["key", "value", "text"]
-    path: tuple[str, ...]
-    word: Span
-    siblings: frozenset[str] = frozenset()
-    column: int = 0
-    indent: int = 0
-    has_colon: bool = False
-    needs_space: bool = False
-    quote: str = ""
-    in_flow: bool = False
 
 
 class _Line(NamedTuple):
@@ -87,11 +62,11 @@ def yaml_place(text: str, offset: int) -> YamlPlace | None:
         if parent.lstrip()[:1] not in "[{":
             return YamlPlace("text", path, _word(text, offset))
         begin = _flow_begin(text, start)
-        return _flow(text, begin, offset, path, line)
+        return flow_place(text, begin, offset, path, line.column, line.indent)
     if line.key is not None:
         return _value(text, offset, line, own)
     if line.content[:1] in "[{" and line.content:
-        return _flow(text, offset - len(line.content), offset, own, line)
+        return flow_place(text, offset - len(line.content), offset, own, line.column, line.indent)
     if line.content[:1] in {"|", ">", "&", "*", "!", "%", "@", "`", "#", "?"} and line.content:
         return None
     return _key(text, offset, line, own, siblings)
@@ -234,7 +209,7 @@ def _value(text: str, offset: int, line: _Line, path: tuple[str, ...]) -> YamlPl
     value = line.value
     path = (*path, line.key or "")
     if value[:1] in {"[", "{"} and value:
-        return _flow(text, offset - len(value), offset, path, line)
+        return flow_place(text, offset - len(value), offset, path, line.column, line.indent)
     if value[:1] in {"|", ">", "&", "*", "!"} and value:
         return None
     quote = value[:1] if value[:1] in {'"', "'"} else ""
@@ -242,7 +217,7 @@ def _value(text: str, offset: int, line: _Line, path: tuple[str, ...]) -> YamlPl
         return None
     start = offset - len(value) + len(quote)
     needs_space = line.content.endswith(":") and not value
-    end = _scalar_end(text, offset, quote, "")
+    end = scalar_end(text, offset, quote, "")
     return YamlPlace(
         "value",
         path,
@@ -254,23 +229,6 @@ def _value(text: str, offset: int, line: _Line, path: tuple[str, ...]) -> YamlPl
     )
 
 
-def _scalar_end(text: str, offset: int, quote: str, stops: str) -> int:
-    """Where the scalar at a place ends: on the same line, before what could not belong to it."""
-    line = re.compile(r"[^\n\r]*").match(text, offset)
-    rest = line.group() if line else ""
-    if quote:
-        closing = rest.find(quote)
-        return offset + (closing if closing >= 0 else len(rest.rstrip()))
-    for index, character in enumerate(rest):
-        if character in stops or (character == "#" and index and rest[index - 1] in " \t"):
-            rest = rest[:index]
-            break
-    return offset + len(rest.rstrip())
-
-
-# -- flow collections ----------------------------------------------------------------------
-
-
 def _flow_begin(text: str, line_start: int) -> int:
     """Where the flow collection begins that goes on in the line."""
     end = line_start
@@ -280,93 +238,3 @@ def _flow_begin(text: str, line_start: int) -> int:
         if found:
             return end + found.start(1)
     return line_start
-
-
-class _Level:
-    """One open bracket: the keys of a mapping so far, and the one whose value is being written."""
-
-    __slots__ = ("key", "keys", "opening")
-
-    def __init__(self, opening: str) -> None:
-        self.opening = opening
-        self.keys: list[str] = []
-        self.key: str | None = None
-
-
-class _FlowScan:
-    """The brackets that are open in a flow collection, and where the word at the end begins."""
-
-    __slots__ = ("is_over", "levels", "quote", "text", "word")
-
-    def __init__(self, text: str, begin: int, end: int) -> None:
-        self.text = text
-        self.levels: list[_Level] = []
-        self.word = begin
-        self.quote = ""
-        self.is_over = False
-        for position in range(begin, end):
-            self._take(position, text[position])
-
-    def _take(self, position: int, character: str) -> None:
-        if self.quote:
-            if character == self.quote:
-                self.quote = ""
-        elif character in "\"'" and not self.text[self.word : position].strip():
-            self.quote, self.word = character, position
-        elif character in "[{":
-            self.levels.append(_Level(character))
-            self.word = position + 1
-        elif character in "]}" and self.levels:
-            self.levels.pop()
-            self.word = position + 1
-            self.is_over = self.is_over or not self.levels
-        elif character == "," and self.levels:
-            self.levels[-1].key = None
-            self.word = position + 1
-        elif character == ":" and self._ends_key(position):
-            level = self.levels[-1]
-            level.key = self.text[self.word : position].strip().strip("\"'")
-            level.keys.append(level.key)
-            self.word = position + 1
-
-    def _ends_key(self, position: int) -> bool:
-        inside = bool(self.levels) and self.levels[-1].opening == "{" and self.levels[-1].key is None
-        return inside and self.text[position + 1 : position + 2] in {" ", "\n", "\r", ""}
-
-
-def _flow(text: str, begin: int, offset: int, path: tuple[str, ...], line: _Line) -> YamlPlace | None:
-    """What may stand at `offset` in the flow collection that begins at `begin`."""
-    scan = _FlowScan(text, begin, offset)
-    if scan.is_over or not scan.levels:
-        return None
-    typed = text[scan.word : offset]
-    word = scan.word + len(typed) - len(typed.lstrip(" \t\r\n")) + len(scan.quote)
-    inside = path
-    for level in scan.levels:
-        if level.opening == "[":
-            inside = (*inside, ITEM)
-        elif level.key is not None:
-            inside = (*inside, level.key)
-    innermost = scan.levels[-1]
-    place = YamlPlace(
-        "value",
-        inside,
-        Span(word, _scalar_end(text, offset, scan.quote, ",]}")),
-        column=line.column,
-        indent=line.indent,
-        needs_space=innermost.opening == "{" and text[:word].endswith(":"),
-        quote=scan.quote,
-        in_flow=True,
-    )
-    if innermost.opening == "[" or innermost.key is not None:
-        return place
-    end = _scalar_end(text, offset, scan.quote, ":,]}")
-    rest = text[end : end + _MOST_BEHIND].split("}", maxsplit=1)[0]
-    colon = _COLON.match(text, end)
-    return place._replace(
-        what="key",
-        word=Span(word, end),
-        siblings=frozenset([*innermost.keys, *_LATER_KEY.findall(rest)]),
-        has_colon=colon is not None,
-        needs_space=False,
-    )

@@ -1,0 +1,128 @@
+"""What may be written inside a tag or a comment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from promptls.features.completion import (
+    filters,
+    imports,
+    members,
+    parts,
+    paths,
+    suppressions,
+    tags,
+    variables,
+)
+from promptls.features.completion.item import Completion, Item
+from promptls.features.completion.made import made, placed
+from promptls.features.completion.place import TagPlace
+from promptls.features.completion.request import Request
+from promptls.meaning.header import OPENING
+from promptls.syntax.jinja.expected import Expected, expected_in_tag
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.text.span import Span
+
+_MEANT_BY: Final = {
+    ".": ("attribute",),
+    "|": ("filter",),
+    "%": ("tag",),
+    "/": ("path",),
+    '"': ("key", "path", "value"),
+    "'": ("key", "path", "value"),
+}
+"""What a typed character can ask for inside a tag."""
+_QUIET: Final = frozenset({"operator", "words"})
+
+
+def in_tag(request: Request, at: TagPlace, trigger: str) -> Completion | None:
+    """What may be written at a place of a tag; None where the typed character cannot have asked for it."""
+    if at.tag.kind == "comment":
+        return _in_comment(request, at)
+    expected = expected_in_tag(at.tag.text, at.tag.inner_start, at.tag.inner_end, at.place)
+    if expected is None or not _is_meant(expected, trigger, at.tag.text[: at.place]):
+        return None
+    word = expected.word.shifted(at.start)
+    insert = Span(word.start, request.offset)
+    typed = at.tag.text[expected.word.start : expected.word.end]
+    request = replace(request, typed=typed)
+    items = _spaced(_tag_items(request, expected, at), expected, at)
+    return made(items, insert, word, expected.what, (expected.keyword, expected.template))
+
+
+def _spaced(items: Iterable[Item], expected: Expected, at: TagPlace) -> Iterable[Item]:
+    """The items, with spaces where they would stand right beside the tag's delimiters."""
+    before = " " if expected.word.start == at.tag.inner_start else ""
+    is_last = expected.word.end == at.tag.inner_end and not at.tag.unclosed
+    if not before and not is_last:
+        return items
+    return [_with_spaces(item, before, " " if is_last else "") for item in items]
+
+
+def _with_spaces(item: Item, before: str, behind: str) -> Item:
+    text = f"{before}{item.plain_text}"
+    snippet = f"{before}{item.snippet}{behind}" if item.snippet else ""
+    return replace(item, text=text if text.endswith(" ") else f"{text}{behind}", snippet=snippet)
+
+
+def _is_meant(expected: Expected, trigger: str, before: str) -> bool:
+    """Whether the typed character can have asked for this; spaces ask only where something must follow."""
+    if trigger == " ":
+        return expected.what not in _QUIET and not before.endswith("  ")
+    if trigger == "{":
+        return before == "{{"
+    return not trigger or expected.what in _MEANT_BY.get(trigger, ())
+
+
+def _tag_items(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
+    match expected.what:
+        case "tag":
+            return tags.tag_items(request, at.tag, at.start)
+        case "expression":
+            return variables.expression_items(request, expected, at.tag, at.start)
+        case "operator" | "words":
+            return filters.word_items(expected.words)
+        case "attribute":
+            return members.attribute_items(request, expected.target)
+        case "key":
+            return members.key_items(request, expected.target)
+        case "value":
+            return members.value_items(request, expected.target)
+        case "filter":
+            return filters.filter_items()
+        case "test":
+            return filters.test_items(expected.words)
+        case "path":
+            return paths.template_paths(request)
+        case "template":
+            return _template_names(request, expected, at)
+        case "imported":
+            statement = tag_tree(at.tag).statement
+            taken = frozenset(each.name for each in statement.imported if each.name != request.typed)
+            return imports.imported_items(request, expected.template, taken)
+
+
+def _template_names(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
+    """Templates by name, each in quotes; and what else may give a name."""
+    for item in paths.template_paths(request):
+        yield replace(item, text=f'"{item.label}"', filter_text=item.label)
+    if expected.keyword != "from":
+        for item in variables.expression_items(request, expected, at.tag, at.start):
+            if item.kind == "variable":
+                yield replace(item, rank=item.rank + 40)
+
+
+def _in_comment(request: Request, at: TagPlace) -> Completion | None:
+    word = suppressions.suppression_word(at.text, at.place)
+    if word is not None:
+        items: Iterable[Item] = suppressions.rule_items(at.text, at.place)
+        return placed(request, items, word, at.start, "rule")
+    inside = at.text[2 : at.place]
+    if (word := suppressions.comment_word(inside, len(inside))) is not None:
+        return placed(request, suppressions.comment_items(), word, at.start + 2, "comment")
+    begins = OPENING.startswith(at.text[: at.place]) and at.tag.unclosed
+    if begins and at.start == 0 and request.template.header is None:
+        return placed(request, [parts.header_item()], Span(0, at.place), at.start, "piece")
+    return None

@@ -1,0 +1,72 @@
+"""What the tokens in front of a place say of it: open brackets, complete operands, calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Expression, Item, Name, walk
+from promptls.syntax.jinja.statements import parse_tag
+from promptls.syntax.jinja.tokens import Token, tokenize
+from promptls.text.span import Span
+
+CLOSING_OF: Final = {"(": ")", "[": "]", "{": "}"}
+"""The closing bracket of each opening one."""
+_OPERAND_FOLLOWS: Final = frozenset({"and", "or", "not", "if", "else", "in", "elif", "is", "import"})
+_OPERANDS: Final = (Name, Attribute, Item, Call, Constant, Collection)
+
+
+def open_brackets(tokens: Sequence[Token]) -> list[int]:
+    """The indexes of the brackets that are open behind the tokens, outermost first."""
+    stack: list[int] = []
+    for index, token in enumerate(tokens):
+        if token.kind != "operator":
+            continue
+        if token.text in CLOSING_OF:
+            stack.append(index)
+        elif stack and token.text == CLOSING_OF[tokens[stack[-1]].text]:
+            stack.pop()
+    return stack
+
+
+def is_called(before: list[Token]) -> bool:
+    """Whether a parenthesis behind these tokens begins arguments."""
+    last = before[-1]
+    if last.kind == "name":
+        return last.text not in _OPERAND_FOLLOWS or is_test_name(before)
+    return last.kind == "operator" and last.text in {")", "]"}
+
+
+def is_test_name(before: Sequence[Token]) -> bool:
+    """Whether the last token is a test's name."""
+    at = len(before) - 2
+    if at >= 1 and before[at].text == "not" and before[at].kind == "name":
+        at -= 1
+    return at >= 0 and before[at].kind == "name" and before[at].text == "is" and before[-1].kind == "name"
+
+
+def is_operand_end(before: Sequence[Token]) -> bool:
+    """Whether an operand is complete behind the tokens."""
+    if not before:
+        return False
+    last = before[-1]
+    if last.kind == "name":
+        return last.text not in _OPERAND_FOLLOWS
+    if last.kind == "operator":
+        return last.text in CLOSING_OF.values()
+    return True
+
+
+def operand_before(text: str, inner_start: int, end: int) -> Expression | None:
+    """The operand that ends at `end` of a tag, white space aside: `a.b` of `x + a.b`."""
+    end = len(text[:end].rstrip())
+    if end <= inner_start:
+        return None
+    statement = parse_tag(text[:end], inner_start, end).statement
+    tests = () if statement.loop_test is None else (statement.loop_test,)
+    for expression in (*statement.expressions, *tests, *statement.targets):
+        for node in walk(expression):
+            if node.span.end == end and isinstance(node, _OPERANDS):
+                return node
+    last = tokenize(text, inner_start, end)[-2]
+    return Name(Span(last.start, last.end), last.text) if last.kind == "name" else None
