@@ -8,11 +8,12 @@ there behind it. A name that nothing binds is an input.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name, Statement, children
-from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.statements import parse_tag
 from promptls.text.span import Span
 
 GLOBALS: Final = frozenset({"range", "dict", "lipsum", "cycler", "joiner", "namespace", "self"})
@@ -74,10 +75,16 @@ def chunk_events(chunk: Chunk) -> tuple[NameEvent, ...]:
 def _events(chunk: Chunk) -> Iterator[NameEvent]:
     for tag in chunk.tags:
         if tag.kind in {"output", "statement"}:
-            statement = tag_tree(tag).statement
-            for event in _statement_events(statement):
-                bound = tuple((name, span.shifted(tag.span.start), kind) for name, span, kind in event.bound)
-                yield event._replace(span=event.span.shifted(tag.span.start), bound=bound)
+            start = tag.span.start
+            for action, name, span, detail, bound in _tag_events(tag.text, tag.inner_start, tag.inner_end):
+                placed = tuple([(each, place.shifted(start), kind) for each, place, kind in bound])
+                yield NameEvent(action, name, span.shifted(start), detail, placed)
+
+
+@lru_cache(maxsize=4096)
+def _tag_events(text: str, inner_start: int, inner_end: int) -> tuple[NameEvent, ...]:
+    """The events of a tag, with spans from its start, kept by the tag's text as its tree is."""
+    return tuple(_statement_events(parse_tag(text, inner_start, inner_end).statement))
 
 
 def _statement_events(statement: Statement) -> Iterator[NameEvent]:

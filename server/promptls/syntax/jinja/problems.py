@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from promptls.syntax.chunk import Chunk, kept
@@ -27,11 +28,17 @@ def expressions_in(chunk: Chunk) -> Iterator[tuple[int, Expression]]:
     """Every expression in the chunk's tags, the inner ones too, each with the start of its tag."""
     for tag in chunk.tags:
         if tag.kind in {"output", "statement"}:
-            statement = tag_tree(tag).statement
-            tests = () if statement.loop_test is None else (statement.loop_test,)
-            for expression in (*statement.expressions, *tests):
-                for node in walk(expression):
-                    yield tag.span.start, node
+            start = tag.span.start
+            for node in _expressions(tag.text, tag.inner_start, tag.inner_end):
+                yield start, node
+
+
+@lru_cache(maxsize=4096)
+def _expressions(text: str, inner_start: int, inner_end: int) -> tuple[Expression, ...]:
+    """Every expression in a tag, kept by the tag's text as its tree is."""
+    statement = parse_tag(text, inner_start, inner_end).statement
+    tests = () if statement.loop_test is None else (statement.loop_test,)
+    return tuple(node for expression in (*statement.expressions, *tests) for node in walk(expression))
 
 
 @kept
