@@ -33,7 +33,7 @@ def rewrite(path: str, before: str, after: str) -> None:
 
 def diff(path: str, before: str, after: str) -> str:
     """The change as a unified diff that `patch` and `git apply` read; empty where there is none."""
-    name = Path(path).as_posix()
+    name = Path(path).as_posix().lstrip("/")
     lines = unified_diff(_lines(before), _lines(after), f"a/{name}", f"b/{name}")
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines

@@ -1,0 +1,88 @@
+"""A prompt written in a real VS Code: completed, renamed, laid out, coloured."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from workbench import Workbench
+
+NAME = "notes.yml.j2"
+BEFORE = """\
+{#---
+input_keys:
+  title: {type: string}
+  text: {type: string}
+---#}
+- name: task
+  role: user
+  content: |
+    {{text|upper}} {% if title %}under a title{% endif %}
+"""
+AFTER = """\
+{#---
+input_keys:
+  heading: {type: string}
+  text: {type: string}
+---#}
+- name: task
+  role: user
+  content: |
+    {{ text | upper }} {% if heading %}under a title{% endif %}
+    {{ heading }}
+"""
+
+
+@pytest.fixture
+def notes(workbench: Workbench, example: Path) -> Path:
+    """A prompt of its own, open in the window, when the server has seen it."""
+    path = example / NAME
+    path.write_text(BEFORE, "utf-8")
+    workbench.open_file(NAME)
+    expect(workbench.lens("Preview")).to_be_visible()
+    return path
+
+
+def test_an_input_is_completed_then_renamed_and_the_prompt_laid_out(
+    workbench: Workbench, notes: Path
+) -> None:
+    keyboard = workbench.page.keyboard
+    workbench.go_to(9)
+    keyboard.press("End")
+    keyboard.press("Enter")
+    expect(workbench.status("Ln ")).to_contain_text("Ln 10, Col 5")
+    workbench.type("{{ ti")
+    suggested = workbench.page.locator(".suggest-widget .monaco-list-row.focused")
+    expect(suggested).to_contain_text("title")
+    workbench.screenshot("completion")
+    keyboard.press("Enter")
+    expect(workbench.line("{{ title }}")).to_be_visible()
+
+    keyboard.press("F2")
+    box = workbench.page.locator(".rename-box input")
+    expect(box).to_be_focused()
+    expect(box).to_have_value("title")
+    box.fill("heading")
+    keyboard.press("Enter")
+    expect(workbench.line("{{ heading }}")).to_be_visible()
+    expect(workbench.line("heading: {type: string}")).to_be_visible()
+
+    workbench.run_command("Format Document")
+    expect(workbench.line("{{ text | upper }}")).to_be_visible()
+    expect(workbench.page.locator(".squiggly-error, .squiggly-warning")).to_have_count(0)
+    keyboard.press("Control+S")
+    expect(workbench.page.locator(".tab.active.dirty")).to_have_count(0)
+    workbench.screenshot("laid-out")
+    assert notes.read_text("utf-8") == AFTER
+
+
+def test_inputs_and_functions_have_colours_of_their_own(workbench: Workbench, notes: Path) -> None:
+    def colour(word: str) -> str:
+        token = workbench.page.locator(".view-line span span", has_text=re.compile(rf"^{word}$")).last
+        expect(token).to_be_visible()
+        return str(token.evaluate("element => getComputedStyle(element).color"))
+
+    colours = {word: colour(word) for word in ("text", "upper", "if")}
+    assert len(set(colours.values())) == 3, colours
