@@ -9,7 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from jinja2 import Environment
 
-from promptls.formatting.source_format import formatted
+from promptls.formatting.frame import applied
+from promptls.formatting.source_format import format_edits, formatted
+from promptls.syntax.source import Source
+from promptls.text.span import Span
 from support.templates import DATA, templates
 
 ENVIRONMENT = Environment()
@@ -36,6 +39,21 @@ def test_what_a_generated_template_renders_to_stays(text: str, data: dict[str, A
     if not isinstance(before, type):  # where data breaks a template, it may break it at another place
         assert rendered(after, data) == before
     assert formatted(after, frame=True) == after
+
+
+@settings(max_examples=100, deadline=None)
+@given(templates(), DATA, st.floats(0, 1), st.floats(0, 1))
+def test_what_a_template_laid_out_in_a_range_renders_to_stays(
+    text: str, data: dict[str, Any], first: float, second: float
+) -> None:
+    start, end = sorted((round(first * len(text)), round(second * len(text))))
+
+    edits = format_edits(Source.of(text), frame=True, within=Span(start, end))
+
+    assert all(start <= edit.span.start <= edit.span.end <= end for edit in edits)
+    before = rendered(text, data)
+    if not isinstance(before, type):
+        assert rendered(applied(text, edits), data) == before
 
 
 @settings(max_examples=200, deadline=None)
