@@ -5,7 +5,8 @@
 Compares the JSON Schemas of `input_keys` with how the file uses the inputs, their parts, and the
 elements of lists: a loop over a number, an attribute that a text does not have, a call of what is no
 function, arithmetic with a text, `escape_special_characters` of anything but a text. Nothing is said
-of an input without a `type`, and of one whose type the template itself tests.
+of an input without a `type`, and of one whose type the template itself tests. An included file is
+held to what the templates that include it declare.
 
 ## Why is this bad?
 
@@ -40,18 +41,57 @@ input_keys:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import Any
 
+from promptls.meaning.header import InputKey
 from promptls.meaning.paths import Path
 from promptls.meaning.shape import Shape, shape_of_schema
 from promptls.meaning.shapes import resolved_uses, used_shapes
+from promptls.meaning.use import Use
 from promptls.rules.declared_types import mismatch
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule
+from promptls.text.span import Span
+from promptls.workspace.ways import ways_to
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The uses that a declared type does not allow."""
-    typed = {key.name: key for key in context.template.declarations.inputs or () if "type" in key.schema}
+    seen: set[Span] = set()
+    for path, typed, where in _declarations(context):
+        for use, said in _mismatches(context, typed):
+            if use.span not in seen:
+                seen.add(use.span)
+                key = typed[str(use.path[0].key)]
+                related = RelatedPlace(path, key.span, f"`{key.name}` is declared here")
+                yield Finding(use.span, f"{said}{where}", related=(related,))
+
+
+def _declarations(context: FileContext) -> Iterator[tuple[str, Mapping[str, InputKey], str]]:
+    """The files whose declared types hold here: their inputs with a type, and the words that name the file.
+
+    A file that declares inputs speaks for itself; another one is judged by the templates that include it.
+    """
+    own = context.template.declarations.inputs
+    if own is not None:
+        yield context.path, _typed(own, frozenset()), ""
+        return
+    entries: set[str] = set()
+    for way in ways_to(context.snapshot, context.path):
+        template = context.snapshot.template(way.entry)
+        if way.reference is None or template is None or way.entry in entries:
+            continue
+        entries.add(way.entry)
+        typed = _typed(template.declarations.inputs or (), way.bound)
+        yield way.entry, typed, f" (in `{PurePath(way.entry).name}`, which this file is included from)"
+
+
+def _typed(inputs: tuple[InputKey, ...], bound: frozenset[str]) -> dict[str, InputKey]:
+    return {key.name: key for key in inputs if "type" in key.schema and key.name not in bound}
+
+
+def _mismatches(context: FileContext, typed: Mapping[str, InputKey]) -> Iterator[tuple[Use, str]]:
+    """The uses of inputs that their types do not allow, each with what is wrong."""
     if not typed:
         return
     used = used_shapes(context.template)
@@ -64,16 +104,12 @@ def check(context: FileContext) -> Iterator[Finding]:
         return
     uses = [use for use in resolved_uses(context.template) if use.path[0].key in doubtful]
     tested = {_keys(use.path) for use in uses if use.shape.kind == "any"}
-    seen = set()
     for use in uses:
-        name = str(use.path[0].key)
-        if any(_keys(use.path)[: len(other)] == other for other in tested) or use.span in seen:
+        if any(_keys(use.path)[: len(other)] == other for other in tested):
             continue
-        said = mismatch(typed[name].schema, use)
+        said = mismatch(typed[str(use.path[0].key)].schema, use)
         if said is not None:
-            seen.add(use.span)
-            related = RelatedPlace(context.path, typed[name].span, f"`{name}` is declared here")
-            yield Finding(use.span, said, related=(related,))
+            yield use, said
 
 
 def _keys(path: Path) -> tuple[object, ...]:

@@ -23,13 +23,15 @@ class Way(NamedTuple):
     """One way from an entry template to a file.
 
     `provided` are the names that are bound or declared on the way, or functions of a file on it.
-    `declares` says that the entry declares its inputs, so that every other name is missing there.
+    `bound` are those of them that a file binds on the way. `declares` says that the entry declares its
+    inputs, so that every other name is missing there.
     `includer` and `reference` are the place that names the file itself; None for the entry's own way.
     """
 
     entry: str
     provided: frozenset[str]
     declares: bool
+    bound: frozenset[str] = frozenset()
     includer: str | None = None
     reference: TemplateReference | None = None
 
@@ -67,7 +69,7 @@ def _ways(snapshot: Snapshot, path: str, below: tuple[str, ...]) -> Iterator[Way
             is_included = True
             provided = way.provided | bound | own
             judges = way.declares and functions is not None
-            yield Way(way.entry, provided, judges, includer, reference)
+            yield Way(way.entry, provided, judges, way.bound | bound, includer, reference)
     if not is_included:
         yield Way(path, own, declared is not None and functions is not None)
 
