@@ -34,6 +34,10 @@ FOUND = {
     + KEYS
     + "output_type: str\nexamples:\n  - {question: 'a {b}', answer: c}\n"
     + "                  ^^^ unescaped-brace\n",
+    "a missing key that is input and output": DO
+    + "input_keys: [answer, question]\noutput_key: answer\n"
+    + "            ^^^^^^ output-key-in-inputs\n"
+    + "examples:\n  - question: Why?\n    ^^^^^^^^ missing-example-key\n",
     "a key with an attribute": DO + "input_keys: [a.b]\n             ^^^ invalid-input-name\noutput_key: c\n",
 }
 

@@ -59,7 +59,7 @@ def check(context: FileContext) -> Iterator[Finding]:
         wanted.append(output)
     for number, example in enumerate(declarations.examples, start=1):
         place = example.entries[0].key.span if example.entries else example.span
-        for name in wanted:
+        for name in dict.fromkeys(wanted):
             if name not in example.data:
                 text = context.template.source.text
                 edit = added_entry(text, example.span, example.entries, f"{name}: null")
