@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from promptls.features.callables import exported_macro, module_at, named_at
 from promptls.features.completion.keys import key_documentation
 from promptls.features.completion.request import Request
 from promptls.features.completion.values import value_documentation
 from promptls.features.completion.variables import declared_inputs
+from promptls.features.hover.hover import code, shown_value
 from promptls.features.hover.jinja_word import described_text
 from promptls.meaning.kind import Kind
 from promptls.meaning.references import TemplateReference
 from promptls.meaning.shape import UNKNOWN, declared_over, shape_of_schema
 from promptls.rendering.file_rendering import FileRendering
-from promptls.rendering.values import plain
 from promptls.rules.registry import RULES
 from promptls.syntax.jinja.builtins import (
     LOOP,
@@ -33,7 +32,6 @@ from promptls.text.span import NOWHERE
 from promptls.workspace.needs import needed_shapes
 from promptls.workspace.snapshot import Snapshot
 
-_MOST_VALUE: Final = 300
 _SPACE: Final = "Becomes one space once the white space around a part is stripped."
 _WORDS: Final = {
     "if": "`a if b else c`: `a` where `b` holds, else `c`; behind a loop's list, the elements to take.",
@@ -108,15 +106,10 @@ def _input(request: Request, name: str) -> Iterator[str]:
     if shape.kind not in {"unknown", "any"}:
         yield shape.words
     if key is not None and isinstance(key.schema.get("enum"), list):
-        yield f"one of {', '.join(f'`{_shown(value)}`' for value in key.schema['enum'])}"
+        yield f"one of {', '.join(code(shown_value(value)) for value in key.schema['enum'])}"
     if name in request.data:
         origin = f"in `{request.newest.sample.name}`" if request.newest else "in the first example"
-        yield f"{origin}: `{_shown(request.data[name])}`"
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(plain(value), ensure_ascii=False).replace("`", "'")
-    return text if len(text) <= _MOST_VALUE else f"{text[:_MOST_VALUE]}…"
+        yield f"{origin}: {code(shown_value(request.data[name]))}"
 
 
 def _attribute(request: Request, label: str) -> str:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 from promptls.features.callables import Described, exported_macro, module_at
-from promptls.features.hover.hover import Hover, code
+from promptls.features.hover.hover import Hover, code, shown_value
 from promptls.features.sample_values import value_at
 from promptls.meaning.paths import path_of
 from promptls.meaning.references import TemplateReference
 from promptls.meaning.shapes import resolved_at, shape_under
 from promptls.meaning.template import Template
 from promptls.rendering.file_rendering import FileRendering
-from promptls.rendering.values import plain
 from promptls.syntax.jinja.builtins import (
     FILTERS,
     LOOP,
@@ -33,8 +30,6 @@ from promptls.syntax.jinja.tag_facts import TAGS, end_documentation
 from promptls.text.span import Span
 from promptls.workspace.needs import needed_shapes
 from promptls.workspace.snapshot import Snapshot
-
-_MOST_VALUE: Final = 300
 
 
 def hover_word(
@@ -166,6 +161,4 @@ def _member_texts(
     yield f"{code(node.name)}: part of the input {code(root)}{words}"
     value = value_at(newest.sample.data, way) if newest is not None else None
     if newest is not None and value is not None:
-        text = json.dumps(plain(value), ensure_ascii=False)
-        shown = text if len(text) <= _MOST_VALUE else f"{text[:_MOST_VALUE]}…"
-        yield f"in {code(newest.sample.name)} ({newest.sample.source}): {code(shown)}"
+        yield f"in {code(newest.sample.name)} ({newest.sample.source}): {code(shown_value(value))}"

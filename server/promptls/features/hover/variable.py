@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from promptls.features.callables import function_named, macro_of, named_at
-from promptls.features.hover.hover import Hover, code
+from promptls.features.hover.hover import Hover, code, shown_value
 from promptls.features.hover.jinja_word import described_text
 from promptls.meaning.header import InputKey
 from promptls.meaning.names import chunk_bindings
@@ -18,7 +17,6 @@ from promptls.meaning.shape import Shape
 from promptls.meaning.shapes import resolved_at, shape_under
 from promptls.meaning.template import Template
 from promptls.rendering.file_rendering import FileRendering
-from promptls.rendering.values import plain
 from promptls.systems.prompt_poet.vocabulary import RESERVED_INPUTS
 from promptls.text.span import Span
 from promptls.workspace.needs import needed_shapes
@@ -37,7 +35,6 @@ _BINDING_WORDS: Final = {
 _STANDS_FOR: Final = frozenset({"set", "for", "with"})
 """How names are bound that may stand for an input or a part of one."""
 _PLAIN_TYPES: Final = frozenset({"string", "integer", "number", "boolean", "null"})
-_MOST_VALUE: Final = 300
 _MOST_LINES: Final = 12
 
 
@@ -110,11 +107,11 @@ def _input_texts(snapshot: Snapshot, path: str, name: str, newest: FileRendering
         if description := key.schema.get("description"):
             yield str(description)
         if "enum" in key.schema:
-            yield f"one of {', '.join(code(_shown(value)) for value in key.schema['enum'])}"
+            yield f"one of {', '.join(code(shown_value(value)) for value in key.schema['enum'])}"
         if "default" in key.schema:
-            yield f"default: {code(_shown(key.schema['default']))}"
+            yield f"default: {code(shown_value(key.schema['default']))}"
     if newest is not None and name in newest.sample.data:
-        value = _shown(newest.sample.data[name])
+        value = shown_value(newest.sample.data[name])
         yield f"in {code(newest.sample.name)} ({newest.sample.source}): {code(value)}"
 
 
@@ -196,9 +193,3 @@ def _elsewhere(
     ]
     if files:
         yield f"also an input of {', '.join(map(code, files))}"
-
-
-def _shown(value: Any) -> str:
-    """A value as JSON, cut where it is long."""
-    text = json.dumps(plain(value), ensure_ascii=False)
-    return text if len(text) <= _MOST_VALUE else f"{text[:_MOST_VALUE]}…"
