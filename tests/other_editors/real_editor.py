@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+QUERIES = Path(__file__).resolve().parents[2] / "grammars" / "queries" / "neovim"
 PATIENCE = 180
 """Seconds after which an editor that has not ended is ended."""
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from real_editor import Editor
+from pathlib import Path
+
+import pytest
+import tree_sitter_jinja
+from real_editor import QUERIES, Editor
 
 
 def test_a_finding_is_shown_at_its_place(editor: Editor) -> None:
@@ -43,3 +47,17 @@ def test_an_experiment_runs_and_tells_its_score(editor: Editor) -> None:
     assert "2 rows: exact_match 0 %" in editor.run("run")
     (table,) = (editor.prompt.parent / "experiments").glob("*.csv")
     assert len(table.read_text("utf-8").splitlines()) == 3
+
+
+@pytest.mark.parametrize("editor", ["neovim.lua"], indirect=True)
+def test_tree_sitter_colours_the_tags_with_the_queries_of_the_repository(editor: Editor) -> None:
+    configuration = Path(editor.environment["HOME"]) / ".config" / "nvim"
+    for folder, target in (("queries", QUERIES), ("parser", Path(tree_sitter_jinja.__file__).parent)):
+        (configuration / folder).mkdir(parents=True)
+        name, file = ("promptls", target) if folder == "queries" else ("jinja.so", next(target.glob("*.so")))
+        (configuration / folder / name).symlink_to(file)
+    assert editor.run("colours") == {
+        "header": ["comment"],
+        "input": ["variable"],
+        "call": ["variable", "function.call"],
+    }
