@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -16,6 +17,9 @@ from promptls.text.failure import Failure
 from promptls.workspace.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
+
+MOST_WEIGHING_SECONDS = 10.0
+"""How long the rows of a data set are tried; what was tried until then counts."""
 
 
 def limits_for(snapshot: Snapshot, path: str) -> Limits:
@@ -63,17 +67,20 @@ async def weigh_rows(
 ) -> FileRendering:
     """The same rendering, with what the data set's rows come to; they are tried as long as `go_on` says so.
 
-    The rows are those that can be chosen as samples. Without a limit, without rows, or where
-    rendering them would say nothing certain, the rendering is as it was.
+    The rows are those that can be chosen as samples, as many as there is time for. Without a limit,
+    without rows, or where rendering them would say nothing certain, the rendering has none.
     """
     path = made.job.path
     if made.token_limit is None or made.job.stand_ins or made.rendering is None:
         return replace(made, rows=None) if made.rows else made
     counts: list[tuple[int, int, int]] = []
+    deadline = time.monotonic() + MOST_WEIGHING_SECONDS
     samples = row_samples(snapshot, path)
     for sample in samples:
         if not go_on():
             return made
+        if time.monotonic() > deadline:
+            break
         outcome = await worker.render(replace(made.job, data=sample.data))
         if isinstance(outcome, Rendering):
             number = int(sample.name.removeprefix("row "))

@@ -1,0 +1,103 @@
+"""A file's rendering with its counts, and what the rows of its data set come to."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from promptls.rendering import make
+from promptls.rendering.file_rendering import RowTokens
+from promptls.rendering.make import render_file, weigh_rows
+from promptls.rendering.worker import RenderWorker
+from promptls.text.failure import Failure
+from promptls.workspace.snapshot import Snapshot
+from promptls.workspace.workspace import Workspace
+
+PROMPT = """\
+{#---
+input_keys: [text]
+token_limit: 6
+truncation_step: 1
+experiments: {e: {dataset: rows.csv}}
+---#}
+- name: a
+  truncation_priority: 1
+  content: one two
+- name: b
+  content: "{{ text }}"
+"""
+
+
+@pytest_asyncio.fixture
+async def worker() -> AsyncIterator[RenderWorker]:
+    made = RenderWorker()
+    yield made
+    await made.close()
+
+
+def opened(folder: Path, text: str = PROMPT) -> tuple[Snapshot, str]:
+    (folder / "rows.csv").write_text(
+        "text\none\nfive words stand in here\nand this row has even more words in it\n"
+    )
+    workspace = Workspace([folder])
+    path = str(folder / "a.yml.j2")
+    workspace.open(path, text, 1)
+    return workspace.snapshot, path
+
+
+async def test_the_rows_over_the_limit_are_counted(worker: RenderWorker, tmp_path: Path) -> None:
+    snapshot, path = opened(tmp_path)
+
+    made = await weigh_rows(worker, snapshot, await render_file(worker, snapshot, path))
+
+    assert made.rows == RowTokens("rows.csv", rows=3, over=(2, 3), stuck=(3,), most=11)
+
+
+async def test_without_a_limit_no_row_is_tried(worker: RenderWorker, tmp_path: Path) -> None:
+    snapshot, path = opened(tmp_path, PROMPT.replace("token_limit: 6\n", ""))
+
+    made = await weigh_rows(worker, snapshot, await render_file(worker, snapshot, path))
+
+    assert made.rows is None
+
+
+async def test_something_more_urgent_ends_the_weighing(worker: RenderWorker, tmp_path: Path) -> None:
+    snapshot, path = opened(tmp_path)
+    made = await render_file(worker, snapshot, path)
+
+    assert await weigh_rows(worker, snapshot, made, lambda: False) is made
+
+
+async def test_what_was_tried_in_time_counts(
+    worker: RenderWorker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(make, "MOST_WEIGHING_SECONDS", -1.0)
+    snapshot, path = opened(tmp_path)
+
+    assert (await weigh_rows(worker, snapshot, await render_file(worker, snapshot, path))).rows is None
+
+
+async def test_samples_that_cannot_be_read_are_a_failure(worker: RenderWorker, tmp_path: Path) -> None:
+    snapshot, path = opened(tmp_path)
+
+    def sample() -> None:
+        raise Failure("the samples file is gone")
+
+    made = await render_file(worker, snapshot, path, sample)  # type: ignore[arg-type]  # it never returns
+
+    assert made.failure is not None
+    assert (made.failure.kind, made.failure.message) == ("data", "the samples file is gone")
+
+
+async def test_counts_of_a_former_rendering_are_taken_over(worker: RenderWorker, tmp_path: Path) -> None:
+    snapshot, path = opened(tmp_path)
+    first = await render_file(worker, snapshot, path)
+    text = next(iter(first.template_tokens))
+    first.template_tokens[text] = 77  # type: ignore[index]  # it is a dict
+
+    again = await render_file(worker, snapshot, path, known=first)
+
+    assert again.template_tokens[text] == 77
