@@ -73,6 +73,10 @@ FOUND = {
     + ZERO.replace(GEN, PPL),
     "labels that are not compared": "prompt_template:\n  template:\n  ^^^^^^^^ invalid-ppl-template: `GenInferencer` uses the first label only, `A`\n"
     "    A: x\n    B: y\n" + ZERO,
+    "a label without a template for its examples": "prompt_template:\n  ice_token: </E>\n  template: {A: </E>x, B: </E>y}\n"
+    "ice_template:\n  template: {A: x, UNKNOWN: y}\n  ^^^^^^^^ invalid-ppl-template\n" + FIXED.replace(GEN, PPL),
+    "an answer in a text whose labels are compared": "prompt_template:\n  template: '{question} {answer}'\n"
+    "                        ^^^^^^^^ output-column-leak\n" + READER + ZERO.replace(GEN, "inferencer: {type: PPLInferencer, labels: [a]}\n"),
     "rows that are not named": "retriever: {type: FixKRetriever}\n"
     "                  ^^^^^^^^^^^^^ retriever-mismatch: `FixKRetriever` needs `fix_id_list`\n"
     "prompt_template: {template: </E>Q, ice_token: </E>}\n" + ICE + GEN,

@@ -6,7 +6,8 @@ Reports a mapping from labels to templates whose values are no texts or dialogue
 that a stray key made of a dialogue: OpenCompass takes a mapping for a dialogue only where
 every key is `begin`, `round` or `end`. Reports also a `PPLInferencer` whose template gives it
 nothing to compare (a dialogue has the one label `round`, and a text is the same for every
-label), and a `GenInferencer` with a mapping from labels, of which only the first is used.
+label), and a `GenInferencer` with a mapping from labels, of which only the first is used. A
+label of `prompt_template` that `ice_template` lacks is reported there.
 
 ## Why is this bad?
 
@@ -69,6 +70,7 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             yield from _value(label)
     if evaluation.asked is not None:
         yield from _compared(evaluation, evaluation.asked)
+    yield from _unexampled(evaluation)
 
 
 def _strays(template: EvaluationTemplate) -> list[Finding]:
@@ -127,6 +129,19 @@ def _compared(evaluation: Evaluation, asked: EvaluationTemplate) -> Iterator[Fin
     ):
         message = f"`GenInferencer` uses the first label only, `{asked.labels[0].name}`"
         yield Finding(_key_of(asked), message, severity="warning")
+
+
+def _unexampled(evaluation: Evaluation) -> Iterator[Finding]:
+    """The labels of the prompt that the examples have no template for."""
+    ice, prompt = evaluation.ice, evaluation.prompt
+    if ice is None or prompt is None or evaluation.retrieves is False or evaluation.is_open:
+        return
+    known = {label.name for label in ice.labels}
+    missing = [label.name for label in prompt.labels if label.name not in known]
+    if known and missing and not _strays(ice) and not _strays(prompt):
+        names = ", ".join(f"`{name}`" for name in missing)
+        message = f"an example whose answer is {names} has no template here: OpenCompass raises a KeyError"
+        yield Finding(_key_of(ice), message, severity="warning")
 
 
 def _inferencer_keys(evaluation: Evaluation) -> set[str | None]:

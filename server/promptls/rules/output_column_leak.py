@@ -3,8 +3,8 @@
 ## What it does
 
 Reports the `output_column` of `reader_cfg` in a template that writes the question, where
-OpenCompass does not take it out: in the messages of a `RawPromptTemplate`, and in a mapping
-from labels that the `PPLInferencer` compares.
+OpenCompass does not take it out: in the messages of a `RawPromptTemplate`, and in every prompt
+whose labels the `PPLInferencer` compares.
 
 ## Why is this bad?
 
@@ -71,8 +71,8 @@ def _why(evaluation: Evaluation, template: EvaluationTemplate) -> str:
         if (formatted or "").lower() in {"false", "no", "off"}:
             return ""
         return "a `RawPromptTemplate` masks no column"
-    if template.form is Form.LABELS and evaluation.inferencer_class == "PPLInferencer":
-        return "the prompts of a mapping from labels mask no column"
+    if evaluation.inferencer_class == "PPLInferencer":
+        return "prompts whose labels are compared mask no column"
     return ""
 
 
