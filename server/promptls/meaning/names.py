@@ -178,7 +178,7 @@ def _chunk_read_names(chunk: Chunk) -> frozenset[str]:
     return frozenset(event.name for event in chunk_events(chunk) if event.action == "read")
 
 
-_read_names: Final = united(_chunk_read_names, union)
+_read_names: Final = united(_chunk_read_names, union, of_tags=True)
 """Every name that a piece reads."""
 
 
@@ -194,11 +194,13 @@ def _merged(each: list[dict[str, frozenset[str]]]) -> dict[str, frozenset[str]]:
     return {kind: union([names[kind] for names in each if kind in names]) for kind in kinds}
 
 
-_bound_names: Final = united(_chunk_bound_names, _merged)
+_bound_names: Final = united(_chunk_bound_names, _merged, of_tags=True)
 """The names that a piece binds, by the way in which it does."""
 
 _takes_all: Final = united(
-    lambda chunk: any(reference.name is None for reference in template_references(chunk)), any
+    lambda chunk: any(reference.name is None for reference in template_references(chunk)),
+    any,
+    of_tags=True,
 )
 """Whether a piece includes a template whose name is not written out."""
 
@@ -212,7 +214,7 @@ def _without_places(chunk: Chunk) -> tuple[object, ...]:
     )
 
 
-name_steps: Final = united(_without_places, tuple[object, ...])
+name_steps: Final = united(_without_places, tuple[object, ...], of_tags=True)
 """What a piece binds and reads, how, in which order and in which blocks, without the places."""
 
 

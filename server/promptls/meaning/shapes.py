@@ -183,6 +183,6 @@ def _loose(events: Sequence[Piece | Use]) -> frozenset[int]:
     return frozenset((*loose, *(index for _, indexes in stack for index in indexes)))
 
 
-stretches: Final = united(_of_chunk, _joined_pieces)
+stretches: Final = united(_of_chunk, _joined_pieces, of_tags=True)
 """The uses of a piece of the file, summed up between what the text around it takes part in."""
 _shapes: Final = derived(stretches, _shapes_of)

@@ -67,4 +67,5 @@ def same(before: object, now: object) -> bool:
 _references: Final = united(
     lambda chunk: tuple(reference._replace(span=NOWHERE) for reference in template_references(chunk)),
     tuple[object, ...],
+    of_tags=True,
 )

@@ -69,7 +69,9 @@ def macros(context: FileContext) -> object:
     return _own_macros(context.template.source.root)
 
 
-called_names: Final = united(lambda chunk: frozenset(name for _, name, _ in chunk_calls(chunk)), union)
+called_names: Final = united(
+    lambda chunk: frozenset(name for _, name, _ in chunk_calls(chunk)), union, of_tags=True
+)
 """The names that a piece calls, or calls something of."""
 
 
@@ -196,5 +198,5 @@ def _joined_macros(macros: list[dict[str, Callee | None]]) -> dict[str, Callee |
     return joined
 
 
-_own_macros: Final = united(_chunk_macros, _joined_macros)
+_own_macros: Final = united(_chunk_macros, _joined_macros, of_tags=True)
 """The macros of a piece by name; None for those that cannot be told apart, or reach over several chunks."""

@@ -37,9 +37,13 @@ class Unknown:
         self._kind = kind
         self._word = word
         self._known = known
-        self._uses: Callable[[Piece], bool] = united(lambda chunk: bool(self._in_chunk(chunk)), any)
+        self._uses: Callable[[Piece], bool] = united(
+            lambda chunk: bool(self._in_chunk(chunk)), any, of_tags=True
+        )
         self._names: Callable[[Piece], tuple[object, ...]] = united(
-            lambda chunk: tuple((use.name, use.is_soft) for use in self._in_chunk(chunk)), tuple[object, ...]
+            lambda chunk: tuple((use.name, use.is_soft) for use in self._in_chunk(chunk)),
+            tuple[object, ...],
+            of_tags=True,
         )
 
     def aspect(self, context: FileContext) -> object:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cached_property, wraps
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from promptls.syntax.jinja.scan import UNSEEN, Tag, scan
 from promptls.text.lines import line_starts
+from promptls.text.span import Span
 
 _CONTENT: Final = re.compile(r"^[ \t]*(?!---(?:\s|$)|#|%)\S", re.MULTILINE)
 
@@ -26,7 +27,7 @@ class Chunk:
     in it is not closed. `kept` holds what is derived from the chunk, by the function `kept` wraps.
     """
 
-    __slots__ = ("__dict__", "kept", "length", "line_ends", "line_starts", "reach", "tags", "text")
+    __slots__ = ("__dict__", "before", "kept", "length", "line_ends", "line_starts", "reach", "tags", "text")
 
     count: Final = 1
     """How many chunks the piece holds, as `Group.count` says it."""
@@ -39,6 +40,7 @@ class Chunk:
         self.line_starts: Final = line_starts(text)
         self.line_ends: Final = len(self.line_starts) - 1
         self.kept: Final[dict[object, object]] = {}
+        self.before: Before | None = None
 
     @property
     def is_reaching(self) -> bool:
@@ -57,6 +59,36 @@ class Chunk:
             position = tag.span.end
         return bool(_CONTENT.search(" ".join([*pieces, self.text[position:]])))
 
+
+class Before(NamedTuple):
+    """How a chunk came about: what it was, the span of that which was edited, and by how much it grew."""
+
+    chunk: Chunk
+    edited: Span
+    growth: int
+
+
+def succeed(old: Chunk, new: Chunk, edited: Span) -> None:
+    """Let `new`, which an edit of that span in `old` has made, use what is known of `old`.
+
+    Facts of tags alone are the same where no tag has another text. How else it came about is told in
+    `Chunk.before`, for those who can make use of it.
+    """
+    old.before = None  # or each edit would hold on to all those before it
+    if new is old:
+        return
+    if len(old.tags) != len(new.tags) or any(
+        one.text != other.text or one.kind != other.kind or one.unclosed != other.unclosed
+        for one, other in zip(old.tags, new.tags, strict=True)
+    ):
+        return
+    new.before = Before(old, edited, new.length - old.length)
+    for fact in FACTS_OF_TAGS & old.kept.keys():
+        new.kept[fact] = old.kept[fact]
+
+
+FACTS_OF_TAGS: Final[set[object]] = set()
+"""What is kept with chunks that depends on nothing but the texts of their tags."""
 
 Derived = TypeVar("Derived")
 _MISSING: Final = object()

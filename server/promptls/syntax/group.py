@@ -16,7 +16,7 @@ from itertools import accumulate, pairwise
 from operator import attrgetter
 from typing import Final, TypeVar
 
-from promptls.syntax.chunk import Chunk
+from promptls.syntax.chunk import FACTS_OF_TAGS, Chunk
 
 _MOST_CHILDREN: Final = 24
 _FEWEST_CHILDREN: Final = 6
@@ -219,11 +219,14 @@ Item = TypeVar("Item")
 _MISSING: Final = object()
 
 
-def united(of_chunk: Callable[[Chunk], Fact], join: Callable[[list[Fact]], Fact]) -> Callable[[Piece], Fact]:
+def united(
+    of_chunk: Callable[[Chunk], Fact], join: Callable[[list[Fact]], Fact], *, of_tags: bool = False
+) -> Callable[[Piece], Fact]:
     """A fact that a chunk has by itself and a group has by its children's, kept with each piece.
 
     It says nothing of places. Where an edit leaves a chunk's fact as it was, the groups around it
-    keep theirs without being put together again.
+    keep theirs without being put together again. A fact `of_tags` depends on nothing but the texts of
+    the tags in a chunk.
     """
 
     def fact(piece: Piece) -> Fact:
@@ -247,6 +250,8 @@ def united(of_chunk: Callable[[Chunk], Fact], join: Callable[[list[Fact]], Fact]
         now = fact(new)
         return before is now or before == now
 
+    if of_tags:
+        FACTS_OF_TAGS.add(fact)
     return fact
 
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
-from promptls.syntax.chunk import Chunk, cut
+from promptls.syntax.chunk import Chunk, cut, succeed
 from promptls.syntax.group import (
     Group,
     Located,
@@ -133,13 +133,22 @@ class Source:
 
     def edited(self, span: Span, text: str) -> Source:
         """The source with `span` replaced by `text`; chunks that the edit leaves alone are shared."""
+        made = self._edited(span, text)
+        old = self.located(span.start)
+        if made.root.count == self.root.count and span.end <= old.start + old.chunk.length:
+            new = chunk_of_index(made.root, old.index).chunk
+            place = span.shifted(-old.start)
+            if new.text == old.chunk.text[: place.start] + text + old.chunk.text[place.end :]:
+                succeed(old.chunk, new, place)
+        return made
+
+    def _edited(self, span: Span, text: str) -> Source:
         first, last = self._depending_on(span), self.located(span.end).index
         if span.start <= first.start + 1 and first.index > 0:
             first = chunk_of_index(self.root, first.index - 1)  # its dash may be what the edit takes away
         if not self.at_items or first.index == 0:
             return self._edited_from_start(span, last, text)
-        new = self._with(first, last, span, text)
-        return self._recut(first.index, last, new)
+        return self._recut(first.index, last, self._with(first, last, span, text))
 
     def _depending_on(self, span: Span) -> Located:
         """The first chunk whose tags may change when `span` does: its own, or one that reaches it."""

@@ -79,7 +79,7 @@ def _offset(template: Template, reference: TemplateReference) -> int:
     return len(template.source) if reference.keyword == "extends" else reference.span.start
 
 
-_has_references: Final = united(lambda chunk: bool(template_references(chunk)), any)
+_has_references: Final = united(lambda chunk: bool(template_references(chunk)), any, of_tags=True)
 
 
 def _scopes_at_references(template: Template) -> Iterator[tuple[TemplateReference, Resolver]]:

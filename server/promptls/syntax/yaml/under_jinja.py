@@ -20,6 +20,7 @@ from promptls.syntax.problem import SyntaxProblem
 from promptls.syntax.projection import PLACEHOLDER, Projection, branches, has_else, project, text_span
 from promptls.syntax.yaml.compose import Composed, YamlError, compose
 from promptls.syntax.yaml.nodes import Node
+from promptls.syntax.yaml.retyped import retyped
 from promptls.text.lines import line_end
 from promptls.text.span import Span
 
@@ -41,10 +42,18 @@ class _Reading(NamedTuple):
     aliases: tuple[tuple[str, Span], ...]
 
 
-@kept
-def chunk_yaml(chunk: Chunk) -> ChunkYaml:
+def _chunk_yaml(chunk: Chunk) -> ChunkYaml:
     """What YAML the chunk holds; every span counts from the chunk's start."""
+    if chunk.before is not None:
+        known = chunk.before.chunk.kept.get(_chunk_yaml)
+        if isinstance(known, ChunkYaml) and not known.problems and not known.aliases:
+            roots = retyped(chunk, known.roots)
+            if roots is not None:
+                return ChunkYaml(roots, (), ())
     return _read(chunk)
+
+
+chunk_yaml: Final = kept(_chunk_yaml)
 
 
 def _read(chunk: Chunk) -> ChunkYaml:

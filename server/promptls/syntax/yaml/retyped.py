@@ -1,0 +1,110 @@
+"""The YAML of a chunk in which somebody types inside the text of a block scalar.
+
+Most keystrokes put a letter into a line of a `|` block. They change that scalar's text and move
+what stands behind; nothing that libyaml decides can change, so it is not asked again. Whatever
+is not certainly of this kind is read anew.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
+from promptls.text.span import Span
+
+_BREAKS = ("\n", "\r", "\x85", "\u2028", "\u2029", "\ufeff")
+
+
+class _Typed(NamedTuple):
+    """An edit in one line of text: what it replaced, how the chunk grew, and the line before and after."""
+
+    span: Span
+    growth: int
+    before: str
+    after: str
+
+
+def retyped(chunk: Chunk, roots: tuple[Node, ...]) -> tuple[Node, ...] | None:
+    """The trees of a chunk, by those of the chunk that it was; None where they must be read anew."""
+    typed = _typed(chunk)
+    if typed is None:
+        return None
+    made = []
+    for root in roots:
+        block = _block_at(root, typed.span)
+        if block is None or not _is_inside(chunk, block, typed):
+            return None
+        text = _text(block, typed)
+        if text is None:
+            return None
+        made.append(_moved(root, block, text, typed))
+    return tuple(made)
+
+
+def _typed(chunk: Chunk) -> _Typed | None:
+    """The edit that made the chunk, where it stands in a line without tags that begins with text."""
+    if chunk.before is None:
+        return None
+    old, span, growth = chunk.before
+    inserted = chunk.text[span.start : span.end + growth]
+    if not inserted.isprintable() or any(mark in old.text[span.start : span.end] for mark in _BREAKS):
+        return None
+    begin = old.text.rfind("\n", 0, span.start) + 1
+    end = old.text.find("\n", span.end)
+    if end < 0:
+        return None
+    first = begin + len(old.text[begin:end]) - len(old.text[begin:end].lstrip(" "))
+    if first >= span.start or any(tag.span.start < end and tag.span.end > begin for tag in old.tags):
+        return None
+    before, after = old.text[first:end], chunk.text[first : end + growth]
+    if not (before + after).isprintable() or after.endswith(" ") or before.endswith(" "):
+        return None
+    return _Typed(span, growth, before, after)
+
+
+def _block_at(node: Node, span: Span) -> Scalar | None:
+    """The block scalar that holds the span."""
+    if not (node.span.start < span.start and span.end <= node.span.end):
+        return None
+    if isinstance(node, Scalar):
+        return node if node.style == "|" else None
+    inside = node.items if isinstance(node, Sequence) else [entry.value for entry in node.entries]
+    return next((found for each in inside if (found := _block_at(each, span)) is not None), None)
+
+
+def _is_inside(chunk: Chunk, block: Scalar, typed: _Typed) -> bool:
+    """Whether the line is one behind the block's first line of text, which decides its indentation."""
+    head = chunk.text.find("\n", block.span.start)
+    first = chunk.text.find("\n", head + 1) if head >= 0 else -1
+    return 0 <= first < typed.span.start and bool(chunk.text[head + 1 : first].strip(" "))
+
+
+def _text(block: Scalar, typed: _Typed) -> str | None:
+    """The block's text after the edit; None where the line cannot be told from others."""
+    lines = block.text.split("\n")
+    same = [number for number, line in enumerate(lines) if line.lstrip(" ") == typed.before]
+    if len(same) != 1:
+        return None
+    line = lines[same[0]]
+    lines[same[0]] = line[: len(line) - len(typed.before)] + typed.after
+    return "\n".join(lines)
+
+
+def _moved(node: Node, block: Scalar, text: str, typed: _Typed) -> Node:
+    span = node.span
+    if span.start > typed.span.start:
+        span = span.shifted(typed.growth)
+    elif span.start <= block.span.start and span.end >= block.span.end:
+        span = Span(span.start, span.end + typed.growth)
+    elif span.end < typed.span.start:
+        return node
+    if isinstance(node, Scalar):
+        return Scalar(span, text if node is block else node.text, node.style, node.tag, node.dynamic)
+    if isinstance(node, Sequence):
+        return Sequence(span, tuple([_moved(item, block, text, typed) for item in node.items]))
+    entries = [
+        Entry(_moved(entry.key, block, text, typed), _moved(entry.value, block, text, typed))
+        for entry in node.entries
+    ]
+    return Mapping(span, tuple(entries))

@@ -1,0 +1,78 @@
+"""Typing inside a block scalar gives the same YAML as reading the text anew."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptls.syntax.source import Source
+from promptls.syntax.yaml.nodes import Node
+from promptls.syntax.yaml.retyped import retyped
+from promptls.syntax.yaml.under_jinja import chunk_yaml
+from promptls.text.span import Span
+
+TEXTS = {
+    "lines with tags and signs": "- name: a\n  content: |\n    First line.\n    Second {{ x }} line.\n"
+    "    Third: line # no comment.\n  role: user\n- name: b\n  content: x\n",
+    "lines of other depth": "- name: a\n  content: |-\n\n      deep\n     shallow\n    - item\n    k: value\n"
+    "  role: user\n",
+    "branches": "- name: a\n  content: |\n    one\n    {% if x %}\n    two\n    {% else %}\n    two\n"
+    "    {% endif %}\n    last",
+    "folded": "- name: a\n  content: >\n    folded\n    lines\n\n    here\n  tokens: [1, 2]\n",
+    "a depth that is given": "- name: a\n  content: |2\n      three\n    two\n     one\n",
+    "quotes, and sections": "- name: 'quo\n    ted'\n  content: \"dou\n    ble\"\n  sections:\n"
+    "    - name: s\n      content: |\n        a b\n        c d\n",
+    "other letters, and lines twice": "- name: a\n  content: |\n    \u65e5\u672c\u8a9e\n"
+    "    emoji \U0001f469 here\n    same\n    same\n  role: x\n",
+    "an anchor": "- name: &a\n  content: |\n    text\n    more\n- *a\n",
+    "an object": "instruction: |\n  First.\n  Second.\nexamples:\n  - text: |\n      one\n      two\n",
+}
+TYPED = ("x", " ", "{{", "}}", "{{ a }}", "\n", "\t", ":", "#", "-", "'", "\u2028", "\u00e9", "two words", "")
+
+
+def roots_of(source: Source) -> list[tuple[Node, ...]]:
+    """The trees of all chunks."""
+    return [chunk_yaml(chunk).roots for chunk in source.chunks]
+
+
+@given(st.sampled_from(sorted(TEXTS.values())), st.data())
+@settings(max_examples=400)
+def test_the_trees_after_edits_are_those_of_the_text_read_anew(text: str, data: st.DataObject) -> None:
+    source = Source.of(text)
+    place = data.draw(st.integers(0, len(text)))
+    for _ in range(6):
+        roots_of(source)
+        start = min(place, len(source))
+        end = min(len(source), start + data.draw(st.sampled_from((0, 0, 1, 4))))
+        typed = data.draw(st.sampled_from(TYPED))
+        source = source.edited(Span(start, end), typed)
+        place = data.draw(st.sampled_from((start, start + len(typed), max(start - 1, 0))))
+        fresh = Source.of(source.text)
+        assert roots_of(source) == roots_of(fresh)
+        assert [chunk_yaml(chunk).problems for chunk in source.chunks] == [
+            chunk_yaml(chunk).problems for chunk in fresh.chunks
+        ]
+
+
+@pytest.mark.parametrize(
+    ("place", "is_retyped"),
+    [
+        ("Second", False),
+        ("line.\n    Third", False),
+        ("irst line", False),
+        (": line # no", True),
+        ("ole", False),
+    ],
+)
+def test_only_lines_of_plain_text_behind_the_first_are_retyped(place: str, is_retyped: bool) -> None:
+    text = TEXTS["lines with tags and signs"]
+    source = Source.of(text)
+    roots_of(source)
+    offset = text.index(place)
+
+    edited = source.edited(Span(offset, offset), "x")
+
+    chunk = edited.located(offset).chunk
+    before = source.located(offset).chunk
+    assert (retyped(chunk, chunk_yaml(before).roots) is not None) is is_retyped
