@@ -48,7 +48,10 @@ async def debug_information(
         raise Failure(f"`promptls doctor` failed: {said[-1] if said else 'it said nothing'}") from None
     return {
         "version": __version__,
-        "client": asdict(session.flags),
+        "client": {
+            name: sorted(value) if isinstance(value, frozenset) else value
+            for name, value in asdict(session.flags).items()
+        },
         "encoding": session.unit.value,
         "trusted": session.trusted,
         "folders": list(session.snapshot.roots),
