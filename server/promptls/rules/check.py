@@ -13,9 +13,9 @@ from typing import Final
 
 from promptls.meaning.kind import Kind
 from promptls.rules.file_findings import in_files
-from promptls.rules.kept_findings import Choice, Found, in_chunks, in_declared, in_names, joined
+from promptls.rules.kept_findings import Choice, Chosen, Found, in_chunks, in_declared, in_names, joined
 from promptls.rules.registry import RULES
-from promptls.rules.rule import FileContext, Finding, Rule, Severity
+from promptls.rules.rule import Aspect, FileContext, Finding, Rule, Severity
 from promptls.rules.suppression import suppressed_lines
 from promptls.settings.project import Project
 from promptls.workspace.snapshot import Snapshot
@@ -84,7 +84,7 @@ def _choice(project: Project, kind: Kind, most_hints: int | None) -> Choice:
         project,
         kind,
         most_hints,
-        tuple(each for each in rules if each[0].check is not None),
+        _by_aspects([each for each in rules if each[0].check is not None]),
         tuple(each for each in rules if each[0].check_chunk is not None),
         tuple(each for each in rules if each[0].check_declared is not None),
         tuple(each for each in rules if each[0].check_names is not None),
@@ -92,6 +92,13 @@ def _choice(project: Project, kind: Kind, most_hints: int | None) -> Choice:
     _choices.insert(0, choice)
     del _choices[_MOST_CHOICES:]
     return choice
+
+
+def _by_aspects(rules: list[Chosen]) -> tuple[tuple[tuple[Aspect, ...], tuple[Chosen, ...]], ...]:
+    groups: dict[tuple[Aspect, ...], list[Chosen]] = {}
+    for rule, severity in rules:
+        groups.setdefault(rule.looks_at, []).append((rule, severity))
+    return tuple((looks_at, tuple(chosen)) for looks_at, chosen in groups.items())
 
 
 def _shown(found: Found) -> list[Finding]:

@@ -44,20 +44,22 @@ def in_files(context: FileContext, choice: Choice) -> list[Finding]:
         earlier = None
     aspects: dict[Aspect, object] = {}
     findings: dict[str, tuple[Finding, ...]] = {}
-    for rule, severity in choice.in_files:
-        found: tuple[Finding, ...] | None = None
-        is_same = earlier is not None and bool(rule.looks_at)
-        for aspect in rule.looks_at:
+    for looks_at, rules in choice.in_files:
+        is_same = earlier is not None and bool(looks_at)
+        for aspect in looks_at:
             now = aspects.get(aspect, _MISSING)
             if now is _MISSING:
                 now = aspects[aspect] = aspect(context)
             is_same = is_same and earlier is not None and same(earlier.aspects.get(aspect, _MISSING), now)
-        if is_same and edit is not None and earlier is not None:
-            found = _moved(earlier.findings[rule.name], context.path, edit)
-        if found is None:
-            assert rule.check is not None
-            found = tuple(found_by(rule, severity, rule.check, context))
-        findings[rule.name] = found
+        for rule, severity in rules:
+            found: tuple[Finding, ...] | None = None
+            if is_same and edit is not None and earlier is not None:
+                found = _moved(earlier.findings.get(rule.name, ()), context.path, edit)
+            if found is None:
+                assert rule.check is not None
+                found = tuple(found_by(rule, severity, rule.check, context))
+            if found:
+                findings[rule.name] = found
     root.kept[in_files] = _Known(choice, aspects, findings)
     return [finding for found in findings.values() for finding in found]
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from promptls.meaning.header import Declarations
 from promptls.meaning.kind import Kind
 from promptls.rules.aspects import same
-from promptls.rules.rule import CheckNames, FileContext, Finding, Rule, Severity
+from promptls.rules.rule import Aspect, CheckNames, FileContext, Finding, Rule, Severity
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Piece
@@ -30,7 +30,8 @@ class Choice:
     project: Project
     kind: Kind
     most_hints: int | None
-    in_files: tuple[Chosen, ...]
+    in_files: tuple[tuple[tuple[Aspect, ...], tuple[Chosen, ...]], ...]
+    """The rules for whole files, by what they look at."""
     in_chunks: tuple[Chosen, ...]
     in_declared: tuple[Chosen, ...]
     in_names: tuple[Chosen, ...]
