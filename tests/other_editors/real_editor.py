@@ -13,6 +13,8 @@ import pytest
 QUERIES = Path(__file__).resolve().parents[2] / "grammars" / "queries" / "neovim"
 PATIENCE = 180
 """Seconds after which an editor that has not ended is ended."""
+LOG_LENGTH = 20_000
+"""Characters of a log that a failure shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,5 +55,10 @@ class Editor:
             pytest.fail(f"the editor ended with exit code {done.returncode}:\n{done.stdout}\n{done.stderr}")
         read = json.loads(answer.read_text("utf-8"))
         if "failure" in read:
-            pytest.fail(f"{read['failure']}\n{done.stderr}")
+            pytest.fail(f"{read['failure']}\n{done.stderr}\n{self._log()}")
         return read["answer"]
+
+    def _log(self) -> str:
+        """The end of what Neovim and the server have said to each other."""
+        logs = sorted(Path(self.environment["HOME"]).rglob("lsp.log"))
+        return "\n".join(log.read_text("utf-8", errors="replace")[-LOG_LENGTH:] for log in logs)

@@ -61,6 +61,7 @@
              (find-file (getenv "PROMPTLS_PROMPT"))
              (start)
              (wait "the server" #'connected)
+             (diagnostics "unknown-role" 1)
              (list :answer (with-temp-buffer
                              (insert-file-contents (getenv "PROMPTLS_CASE"))
                              (let ((form (read (format "(progn %s\n)" (buffer-string)))))

@@ -1,4 +1,4 @@
-client()
+ready()
 diagnostics("unknown-role", 1)
 go_to("role: usr", "usr")
 vim.lsp.buf.code_action({

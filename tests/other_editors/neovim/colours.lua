@@ -1,4 +1,4 @@
-client()
+ready()
 local function captures(line, word)
   go_to(line, word)
   local row, column = unpack(vim.api.nvim_win_get_cursor(0))

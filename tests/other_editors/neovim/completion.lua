@@ -1,4 +1,4 @@
-client()
+ready()
 go_to("{{ tone }}", "one }}")
 local words
 vim.api.nvim_create_autocmd("CompleteChanged", {

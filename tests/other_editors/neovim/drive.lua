@@ -21,11 +21,12 @@ function wait(what, condition)
   return found
 end
 
---- The client of promptls, once it is attached to the current buffer and has answered.
-function client()
-  return wait("the server", function()
-    local clients = vim.lsp.get_clients({ bufnr = 0, name = "promptls" })
-    return clients[1] and clients[1].initialized and clients[1]
+--- Waits until the server has read the prompt: its one finding is then shown.
+function ready()
+  wait("the finding", function()
+    return vim.iter(vim.diagnostic.get(0)):any(function(diagnostic)
+      return diagnostic.code == "unknown-role"
+    end)
   end)
 end
 
@@ -56,6 +57,7 @@ function diagnostics(rule, count)
   end)
 end
 
+vim.lsp.set_log_level("debug")
 case = coroutine.create(function()
   local ok, answer = xpcall(assert(loadfile(vim.env.PROMPTLS_CASE)), debug.traceback)
   local file = assert(io.open(vim.env.PROMPTLS_ANSWER, "w"))

@@ -1,4 +1,4 @@
-client()
+ready()
 go_to("{{ tone }}", "one }}")
 vim.lsp.buf.hover()
 return wait("the hover", function()

@@ -1,4 +1,4 @@
-client()
+ready()
 if vim.fn.exists(":PromptPreview") == 2 then
   vim.cmd("PromptPreview")
 else

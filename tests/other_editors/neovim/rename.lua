@@ -1,4 +1,4 @@
-client()
+ready()
 go_to("{{ tone }}", "one }}")
 vim.lsp.buf.rename("manner")
 wait("the new name", function()

@@ -4,7 +4,7 @@ vim.lsp.handlers["window/showMessage"] = function(err, result, context)
   table.insert(shown, result.message)
   return notify(err, result, context)
 end
-client()
+ready()
 if vim.fn.exists(":PromptRun") == 2 then
   vim.cmd("PromptRun quick")
 else
