@@ -20,14 +20,14 @@ demo: setup ## check, render and run the example prompts on the embedded model
 	@scripts/demo.sh $(EXAMPLE)
 
 test: setup lint test-python test-node setup-editors ## everything that must pass
-	@printf '\nTests in a real VS Code\n'
+	@printf '\nTests in VS Code, Neovim and Emacs\n'
 	@$(BIN)/pytest -m editor
 
 test-quick: setup ## the Python tests of a minute: no server process, no editor, no model
 	@$(BIN)/pytest --numprocesses 2 --quiet -m "not editor and not model and not install" \
 		--ignore tests/protocol --ignore tests/robustness --ignore tests/corpus
 
-test-python: setup ## the Python tests, but for those in a real VS Code
+test-python: setup ## the Python tests, but for those in editors
 	@printf '\nPython tests\n'
 	@$(BIN)/pytest --numprocesses 2 --quiet -m "not editor"
 
