@@ -26,12 +26,12 @@ from promptls.syntax.yaml.compose import compose
 from promptls.syntax.yaml.nodes import Mapping, Scalar
 from promptls.text.failure import Failure, WrongUse
 from promptls.text.span import Span
+from promptls.text.words import word_at
 from promptls.workspace.contract import function_names
 from promptls.workspace.python_calls import calls_in
 from promptls.workspace.snapshot import Known, OpenFile, Snapshot
 
 _NAME: Final = re.compile(r"[^\W\d]\w*")
-_WORD: Final = re.compile(r"\w+")
 _OPERATORS: Final = frozenset(
     {"and", "or", "not", "in", "is", "true", "false", "none", "True", "False", "None"}
 )
@@ -104,13 +104,13 @@ def _nothing(template: Template, offset: int) -> str:
     """Why nothing can be renamed at a place without a symbol."""
     located = template.source.located(offset)
     inside = offset - located.start
-    for tag in located.chunk.tags:
-        for match in _WORD.finditer(tag.text) if tag.span.contains(inside) else ():
-            if match.start() <= inside - tag.span.start <= match.end():
-                word = match.group()
-                if word in FILTERS | TESTS | KEYWORDS | _OPERATORS:
-                    return f"`{word}` cannot be renamed: it is Jinja's own"
-                return f"`{word}` cannot be renamed: it is no name that the template gives"
+    in_tag = any(tag.span.contains(inside) for tag in located.chunk.tags)
+    place = word_at(located.chunk.text, inside) if in_tag else None
+    if place is not None:
+        word = located.chunk.text[place.start : place.end]
+        if word in FILTERS | TESTS | KEYWORDS | _OPERATORS:
+            return f"`{word}` cannot be renamed: it is Jinja's own"
+        return f"`{word}` cannot be renamed: it is no name that the template gives"
     return "there is nothing to rename here"
 
 

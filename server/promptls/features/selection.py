@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Final
 
 from promptls.meaning.parts import chunk_items
 from promptls.meaning.template import Template
@@ -16,10 +14,10 @@ from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scan import Tag
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
 from promptls.syntax.yaml.under_jinja import chunk_yaml
+from promptls.text.lines import line_end
 from promptls.text.span import Span
+from promptls.text.words import word_at
 from promptls.workspace.snapshot import Snapshot
-
-_WORD: Final = re.compile(r"\w+")
 
 
 def selections(snapshot: Snapshot, path: str, offset: int) -> tuple[Span, ...]:
@@ -54,14 +52,15 @@ def _around(template: Template, offset: int) -> Iterator[Span]:
 
 def _in_chunk(chunk: Chunk, offset: int) -> Iterator[Span]:
     line = max(chunk.text.rfind("\n", 0, offset), chunk.text.rfind("\r", 0, offset)) + 1
-    end = next((at for at in range(offset, len(chunk.text)) if chunk.text[at] in "\r\n"), len(chunk.text))
+    end = line_end(chunk.text, offset)
     yield Span(line, end)
     bare = chunk.text[line:end].strip()
     if bare:
         start = chunk.text.index(bare, line)
         yield Span(start, start + len(bare))
-    for match in _WORD.finditer(chunk.text, line, end):
-        yield Span(*match.span())
+    word = word_at(chunk.text, offset)
+    if word is not None:
+        yield word
     for tag in chunk.tags:
         if tag.span.contains(offset):
             yield from (span.shifted(tag.span.start) for span in _tag(tag))

@@ -65,27 +65,24 @@ def with_ends_of_blocks(chunk: Chunk, span: Span) -> Span:
 
     A YAML value ends with its last text; `{% endif %}` behind that belongs to it all the same.
     """
-    end = span.end
-    for block in blocks_inside(chunk):
-        if span.start <= block.span.start < end < block.span.end and not _has_text(
-            chunk, end, block.span.end
-        ):
-            end = block.span.end
-    return Span(span.start, end)
+    blank = _blank_until(chunk, span.end)
+    closed = [
+        block.span.end
+        for block in blocks_inside(chunk)
+        if span.start <= block.span.start < span.end < block.span.end <= blank
+    ]
+    return Span(span.start, max(closed, default=span.end))
 
 
-def _has_text(chunk: Chunk, start: int, end: int) -> bool:
-    """Whether anything but tags and white space stands between two places."""
+def _blank_until(chunk: Chunk, start: int) -> int:
+    """The place behind the last tag that nothing but tags and white space leads to from `start`."""
+    index = bisect_right(chunk.tags, start, key=lambda tag: tag.span.end)
     position = start
-    for tag in chunk.tags:
-        if tag.span.end <= start:
-            continue
-        if tag.span.start >= end:
-            break
+    for tag in chunk.tags[index:]:
         if chunk.text[position : max(tag.span.start, position)].strip():
-            return True
+            break
         position = tag.span.end
-    return bool(chunk.text[position:end].strip())
+    return position
 
 
 class _Level(NamedTuple):
