@@ -48,12 +48,18 @@ def test_the_findings_that_it_shows_are_what_the_command_prints(
     assert block("console") == f"$ promptls check\n{capsys.readouterr().out}"
 
 
-def test_the_prompt_that_it_shows_has_no_findings(folder: Path) -> None:
+def test_the_prompt_that_it_shows_has_no_findings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "prompts" / "shown.yml.j2").write_text(block("jinja"))
     (folder / "prompts" / "datasets").mkdir()
     (folder / "prompts" / "datasets" / "support_triage.csv").write_text("text,response\n")
     (folder / "prompts" / "metrics.py").write_text("def labels_exact_match(response): ...\n")
-    assert main(["check"]) == 0
+    main(["check"])
+    assert capsys.readouterr().out == "No findings in 1 prompt.\n"
+
+
+def test_the_example_that_it_names_has_no_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["check", str(ROOT / "examples")])
+    assert capsys.readouterr().out == "No findings in 5 prompts.\n"
 
 
 def test_it_names_every_command() -> None:
