@@ -22,6 +22,7 @@ from promptls.meaning.template import Template
 from promptls.meaning.variables import exported_variable
 from promptls.syntax.jinja.builtins import FILTERS, TESTS
 from promptls.syntax.jinja.statements import KEYWORDS
+from promptls.syntax.source import Source
 from promptls.syntax.yaml.compose import compose
 from promptls.syntax.yaml.nodes import Mapping, Scalar
 from promptls.text.failure import Failure, WrongUse
@@ -31,6 +32,8 @@ from promptls.workspace.contract import function_names
 from promptls.workspace.python_calls import calls_in
 from promptls.workspace.snapshot import Known, OpenFile, Snapshot
 
+_FEW: Final = 50
+"""How many edits of a file are made one by one."""
 _NAME: Final = re.compile(r"[^\W\d]\w*")
 _OPERATORS: Final = frozenset(
     {"and", "or", "not", "in", "is", "true", "false", "none", "True", "False", "None"}
@@ -185,9 +188,9 @@ def _refuse_change_of_meaning(
 ) -> None:
     """Raise `Failure` where the renamed places would not be all places of one thing."""
     after = _with(snapshot, edits)
-    expected = {(edit.path, edit.span.start + _shift(edits, edit)) for edit in edits}
-    asked = next(edit for edit in edits if (edit.path, edit.span) == (symbol.path, symbol.span))
-    renamed = symbol_at(after, asked.path, asked.span.start + _shift(edits, asked))
+    moved = _moved(edits)
+    expected = set(moved.values())
+    renamed = symbol_at(after, *moved[symbol.path, symbol.span])
     found = occurrences(after, renamed) if renamed is not None else ()
     places = {(each.path, each.span.start) for each in found}
     for path, offset in sorted(places - expected):
@@ -197,10 +200,15 @@ def _refuse_change_of_meaning(
         raise Failure(f"`{new}` is taken: {where} would be something else than it is")
 
 
-def _shift(edits: tuple[RenameEdit, ...], edit: RenameEdit) -> int:
-    """How far the edits ahead of this one move its place."""
-    ahead = (each for each in edits if each.path == edit.path and each.span.start < edit.span.start)
-    return sum(len(each.text) - (each.span.end - each.span.start) for each in ahead) + _opening(edit.text)
+def _moved(edits: tuple[RenameEdit, ...]) -> dict[tuple[str, Span], tuple[str, int]]:
+    """Where the name of each edit stands when all of them are made."""
+    found = {}
+    shifts: dict[str, int] = {}
+    for edit in sorted(edits):
+        shift = shifts.get(edit.path, 0)
+        found[edit.path, edit.span] = (edit.path, edit.span.start + shift + _opening(edit.text))
+        shifts[edit.path] = shift + len(edit.text) - (edit.span.end - edit.span.start)
+    return found
 
 
 def _opening(text: str) -> int:
@@ -214,17 +222,32 @@ def _where(snapshot: Snapshot, path: str, offset: int) -> str:
     return f"{Path(path).name}, line {line},"
 
 
+def _edited(source: Source, edits: list[RenameEdit]) -> Source:
+    """The source with the edits, which are in order; one of many is read anew, which costs less."""
+    if len(edits) <= _FEW:
+        for edit in reversed(edits):
+            source = source.edited(edit.span, edit.text)
+        return source
+    pieces = []
+    behind = 0
+    for edit in edits:
+        pieces += [source.text[behind : edit.span.start], edit.text]
+        behind = edit.span.end
+    return Source.of("".join([*pieces, source.text[behind:]]))
+
+
 def _with(snapshot: Snapshot, edits: tuple[RenameEdit, ...]) -> Snapshot:
     """The workspace as it is with the edits."""
     opened = dict(snapshot.open_files)
     calls = dict(snapshot.calls)
-    for path in dict.fromkeys(edit.path for edit in edits):
+    by_file: dict[str, list[RenameEdit]] = {}
+    for edit in sorted(edits):
+        by_file.setdefault(edit.path, []).append(edit)
+    for path, inside in by_file.items():
         template = snapshot.template(path)
         if template is None:
             continue
-        source = template.source
-        for edit in sorted((each for each in edits if each.path == path), reverse=True):
-            source = source.edited(edit.span, edit.text)
+        source = _edited(template.source, inside)
         version = opened[path].version if path in opened else 0
         opened[path] = OpenFile(Template(source), version)
         if path in calls:
