@@ -108,7 +108,7 @@ async def test_the_preview_is_opened_as_a_text_where_the_client_has_no_panel(
     if window and window.show_document and window.show_document.support:
         assert await eventually(shown, bool) == [Path(made.document).as_uri()]
     else:
-        assert popped_up(editor) == [f"The preview is in {made.document}"]
+        assert popped_up(editor) == [f"Preview: {made.document}"]
 
 
 async def test_a_run_tells_its_progress_and_puts_its_scores_above_the_prompt(editor: Editor) -> None:

@@ -32,7 +32,7 @@ def show_text(session: Session, path: str, what: str, text: str, ending: str = "
         # Not waited for: some clients open nothing before they have the command's result.
         session.start(_open(session, uri_of(str(file))), "the opening of a text")
     else:
-        message = types.ShowMessageParams(types.MessageType.Info, f"The {what} is in {file}")
+        message = types.ShowMessageParams(types.MessageType.Info, f"{what.capitalize()}: {file}")
         session.server.window_show_message(message)
     return str(file)
 
