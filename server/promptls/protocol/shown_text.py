@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 
 def show_text(session: Session, path: str, what: str, text: str, ending: str = "md") -> str:
-    """The path of a file that holds the text and is open in the client, where it opens files; a client
-    that opens none shows the path.
+    """The path of a file that holds the text: open in the client, or shown where it opens no files.
 
     `path` is the prompt that the text is about, and `what` the kind of text; the same two give the
     same file. The text is Markdown, unless `ending` says otherwise.
