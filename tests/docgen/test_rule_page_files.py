@@ -27,7 +27,7 @@ def test_there_is_no_page_of_a_rule_that_is_gone() -> None:
 
 
 def test_what_is_no_rule_has_no_page() -> None:
-    assert page_file("failing-row") is None
+    assert page_file("no-such-rule") is None
 
 
 def test_docgen_writes_the_pages() -> None:
