@@ -85,6 +85,8 @@ def _read(text: str, path: str, source: str) -> Conversation:
 def _mapping(text: str, *, is_template: bool) -> Mapping[str, Any]:
     """The mapping in a YAML or JSON text; raises Failure for others, and for templates with Jinja in them."""
     from promptls.syntax.chunk import cut
+    from promptls.syntax.yaml.compose import compose
+    from promptls.text.span import Span
 
     (chunk,) = cut(text if is_template else "", at_items=False)
     if any(tag.kind != "comment" for tag in chunk.tags):
@@ -94,9 +96,14 @@ def _mapping(text: str, *, is_template: bool) -> Mapping[str, Any]:
         )
     for tag in reversed(chunk.tags):
         text = text[: tag.span.start] + text[tag.span.end :]
+    # libyaml crashes on what is nested too deeply, which this looks at first.
+    composed = compose(text, Span, lambda _span: False)
+    if composed.error is not None:
+        said = composed.error.message
+        raise Failure(f"the file is no YAML: {said}", remedy="mend it, and convert again")
     try:
         loaded = yaml.load(text, Loader=_LOADER)  # noqa: S506 - it is the safe loader
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         said = (str(error).splitlines() or ["not readable"])[0]
         raise Failure(f"the file is no YAML: {said}", remedy="mend it, and convert again") from error
     if not isinstance(loaded, dict):

@@ -8,7 +8,7 @@ row of that data set can be chosen as well.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -18,10 +18,13 @@ from typing import Any, Final
 import yaml
 
 from promptls.datasets.registry import open_dataset
-from promptls.meaning.placeholders import placeholder_data
+from promptls.meaning.placeholders import placeholder
 from promptls.meaning.template import Template
+from promptls.syntax.yaml.compose import compose
 from promptls.text.failure import Failure, FilePlace, WrongUse
 from promptls.text.nearest import did_you_mean
+from promptls.text.span import Span
+from promptls.workspace.contract import NeededInput, inputs_of
 from promptls.workspace.snapshot import Snapshot
 
 PLACEHOLDERS: Final = "placeholders"
@@ -48,10 +51,7 @@ def samples_of(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
     if template is None:
         return (Sample("empty", "nothing", {}),)
     found = [*_from_file(template, path), *_from_examples(template), *_first_row(template, path)]
-    return (
-        *found,
-        Sample(PLACEHOLDERS, "made from how the inputs are used", _placeholders(snapshot, path)),
-    )
+    return (*found, placeholder_sample(snapshot, path))
 
 
 def sample_named(snapshot: Snapshot, path: str, name: str) -> Sample:
@@ -95,18 +95,24 @@ def row_samples(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
     return tuple(Sample(f"row {row.number}", dataset.name, dict(row.values)) for row in rows)
 
 
-def _placeholders(snapshot: Snapshot, path: str) -> dict[str, Any]:
-    """Placeholders for the inputs of the file and of everything that it includes."""
-    data: dict[str, Any] = {}
-    bound: set[str] = set()
-    for included in snapshot.included(path):
-        template = snapshot.template(included)
-        if template is not None:
-            for name, value in placeholder_data(template).items():
-                if name not in bound:
-                    data.setdefault(name, value)
-            bound |= {binding.name for binding in template.names.bindings}
-    return data
+def placeholder_sample(snapshot: Snapshot, path: str) -> Sample:
+    """Values for the inputs of the file and of everything that it includes; none for functions."""
+    data = {
+        each.name: placeholder(each.name, each.shape, each.schema or _schema_below(snapshot, each))
+        for each in inputs_of(snapshot, path)
+        if each.shape.kind != "callable"
+    }
+    return Sample(PLACEHOLDERS, "made from how the inputs are used", data)
+
+
+def _schema_below(snapshot: Snapshot, needed: NeededInput) -> Mapping[str, Any]:
+    """The JSON Schema that one of the included files which read the input declares for it."""
+    for path in dict.fromkeys(place.path for place in needed.places):
+        template = snapshot.template(path)
+        for key in (template.declarations.inputs if template else None) or ():
+            if key.name == needed.name:
+                return key.schema
+    return {}
 
 
 def file_samples(template: Template, path: str) -> tuple[Sample, ...]:
@@ -149,14 +155,19 @@ def _from_file(template: Template, path: str, load: Callable[[Path], Any] | None
 def _loaded(file: Path) -> Any:
     try:
         text = file.read_text("utf-8")
-        return json.loads(text) if file.suffix == ".json" else yaml.load(text, Loader=_Loader)  # noqa: S506  (safe)
+        if file.suffix == ".json":
+            return json.loads(text)
+        # libyaml crashes on what is nested too deeply, which this looks at first.
+        if (error := compose(text, Span, lambda _span: False).error) is not None:
+            raise ValueError(error.message)  # noqa: TRY301  (it is reported as its neighbours are)
+        return yaml.load(text, Loader=_Loader)  # noqa: S506  (safe)
     except OSError as error:
         raise Failure(
             f"the samples file cannot be read: {error.strerror}",
             FilePlace(file),
             "check the header's `samples`",
         ) from error
-    except (ValueError, yaml.YAMLError) as error:
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
         first = str(error).splitlines()[0]
         raise Failure(f"the samples file is not valid: {first}", FilePlace(file)) from error
 
