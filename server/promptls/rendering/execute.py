@@ -9,18 +9,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from promptls.rendering.culprit import find_culprit, offset_of_line
+from promptls.rendering.culprit_of import culprit_of
 from promptls.rendering.functions_file import line_in_functions, load_functions
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderedSection, RenderFailure, Rendering
-from promptls.rendering.trace import trace
 from promptls.rendering.values import plain
 from promptls.systems.prompt_poet import document
 from promptls.systems.prompt_poet.counts import PartCount, count_part
 from promptls.systems.prompt_poet.environment import CompiledTemplates
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.parts import PromptPart, joined, messages
-from promptls.systems.prompt_poet.render import Prompt, RenderOptions, render, render_text, template_data
+from promptls.systems.prompt_poet.render import Prompt, RenderOptions, render, render_text
 from promptls.systems.prompt_poet.truncation import NO_LIMIT, Truncation, truncate
 from promptls.systems.ragas.prompt_object import PromptObjectError, format_prompt, read_prompt_object
 from promptls.tokens.counting import count, count_strictly
@@ -60,19 +59,9 @@ def _placed(
     failure: RenderFailure, error: PromptPoetError, job: RenderJob, data: Mapping[str, Any]
 ) -> RenderFailure:
     """The failure with the place in the template that made the text no YAML, or no list of parts."""
-    if error.kind not in {"yaml", "parts"} or error.rendered_line is None or error.cause == "RecursionError":
-        return failure
     unsaved = {**job.unsaved, job.path: job.text}
     options = RenderOptions(token_limit=job.token_limit)
-    try:
-        rendered = render_text(job.path, data, unsaved=unsaved, options=options, compiled=_compiled)
-        stretches = trace(job.path, template_data(data, options), unsaved, rendered.text)
-    except PromptPoetError:
-        return failure
-    if stretches is None:
-        return failure
-    offset = offset_of_line(rendered.text, error.rendered_line) if error.kind == "parts" else None
-    culprit = find_culprit(rendered.text, stretches, offset)
+    culprit = culprit_of(error, job.path, data, unsaved=unsaved, options=options, compiled=_compiled)
     if culprit is None:
         return failure
     return replace(

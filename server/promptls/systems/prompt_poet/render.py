@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, Template
+
 from promptls.systems.prompt_poet import document
 from promptls.systems.prompt_poet.cleanup import DEFAULT_MARKERS, Markers, escape
 from promptls.systems.prompt_poet.environment import CompiledTemplates, FolderLoader, make_environment
@@ -82,16 +84,32 @@ def render_text(
     """The text that Jinja makes; raises PromptPoetError for the stages up to it."""
     loader = FolderLoader(Path(path).parent, unsaved or {})
     environment = make_environment(loader, sandboxed=options.sandboxed, compiled=compiled)
-    try:
-        template = environment.get_template(Path(path).name)
-    except Exception as error:
-        raise load_failure(error, environment, loader, Path(path).name) from error
+    return render_loaded(environment, loader, Path(path).name, data, options)
+
+
+def render_loaded(
+    environment: Environment,
+    loader: FolderLoader,
+    name: str,
+    data: Mapping[str, Any],
+    options: RenderOptions = DEFAULT_OPTIONS,
+) -> RenderedText:
+    """As `render_text`, of the template `name` of a `loader` in an `environment` made for this one time."""
+    template = load_template(environment, loader, name)
     values = template_data(data, options)
     try:
         text = template.render(values)
     except Exception as error:
         raise render_failure(error, environment, loader) from error
     return RenderedText(text, values, frozenset(loader.loaded))
+
+
+def load_template(environment: Environment, loader: FolderLoader, name: str) -> Template:
+    """The compiled template `name`; raises PromptPoetError of kind `load`."""
+    try:
+        return environment.get_template(name)
+    except Exception as error:
+        raise load_failure(error, environment, loader, name) from error
 
 
 def template_data(data: Mapping[str, Any], options: RenderOptions = DEFAULT_OPTIONS) -> dict[str, Any]:
