@@ -10,7 +10,7 @@ import pytest
 
 from promptls.features.refactorings import offers
 from promptls.formatting.frame import applied
-from promptls.meaning.placeholders import placeholder_data
+from promptls.rendering.samples import placeholder_sample
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.render import render
 from promptls.text.span import Span
@@ -43,12 +43,7 @@ def rendered(path: str, data: dict[str, Any], files: dict[str, str]) -> list[tup
 
 
 def data_for(snapshot: Snapshot, path: str) -> dict[str, Any]:
-    data: dict[str, Any] = {"condition": True}
-    for included in snapshot.included(path):
-        template = snapshot.template(included)
-        if template is not None:
-            data = {**placeholder_data(template), **data}
-    return data
+    return {**placeholder_sample(snapshot, path).data, "condition": True}
 
 
 @pytest.mark.parametrize("path", prompts())

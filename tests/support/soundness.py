@@ -6,8 +6,8 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from promptls.meaning.placeholders import placeholder_data
 from promptls.meaning.template import Template
+from promptls.rendering.samples import placeholder_sample
 from promptls.rules.check import check
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import walk
@@ -36,7 +36,6 @@ def assert_sound(text: str) -> None:
         assert 0 <= span.start <= span.end <= len(text), (span, len(text))
     for chunk in source.chunks:
         _assert_chunk(chunk)
-    placeholder_data(template)
     workspace = Workspace()
     workspace.set_editor_settings(_SETTINGS)
     workspace.put(PATH, source, 1)
@@ -47,6 +46,7 @@ def assert_sound(text: str) -> None:
         for place in (edit.span for fix in finding.fixes for edit in fix.edits):
             assert 0 <= place.start <= place.end <= len(text), finding
     contract_of(workspace.snapshot, PATH)
+    placeholder_sample(workspace.snapshot, PATH)
     for unit in Unit:
         assert source.offset(*source.units(len(text) // 2, unit), unit) <= len(text)
 
