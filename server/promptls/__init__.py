@@ -6,15 +6,43 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from promptls.library.error import PromptError
+    from promptls.library.rendered import RenderedPrompt, TokenCounts
+    from promptls.library.template import PromptTemplate, load
     from promptls.metrics.decorators import discrete_metric, numeric_metric, ranking_metric
     from promptls.metrics.result import MetricResult
+    from promptls.systems.prompt_poet.cleanup import Markers
+    from promptls.systems.prompt_poet.parts import PromptPart
+    from promptls.systems.prompt_poet.sections import PromptSection
 
-__all__ = ["MetricResult", "__version__", "discrete_metric", "numeric_metric", "ranking_metric"]
+__all__ = [
+    "Markers",
+    "MetricResult",
+    "PromptError",
+    "PromptPart",
+    "PromptSection",
+    "PromptTemplate",
+    "RenderedPrompt",
+    "TokenCounts",
+    "__version__",
+    "discrete_metric",
+    "load",
+    "numeric_metric",
+    "ranking_metric",
+]
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "Markers": "promptls.systems.prompt_poet.cleanup",
     "MetricResult": "promptls.metrics.result",
+    "PromptError": "promptls.library.error",
+    "PromptPart": "promptls.systems.prompt_poet.parts",
+    "PromptSection": "promptls.systems.prompt_poet.sections",
+    "PromptTemplate": "promptls.library.template",
+    "RenderedPrompt": "promptls.library.rendered",
+    "TokenCounts": "promptls.library.rendered",
+    "load": "promptls.library.template",
     "discrete_metric": "promptls.metrics.decorators",
     "numeric_metric": "promptls.metrics.decorators",
     "ranking_metric": "promptls.metrics.decorators",

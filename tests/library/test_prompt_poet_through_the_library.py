@@ -1,0 +1,128 @@
+"""Every recorded case of the real Prompt Poet gives the same result through `promptls.load`."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import promptls
+
+STAGES = {"reserved-keys": "data", "load": "load", "render": "render", "yaml": "yaml", "parts": "parts"}
+WORDS: dict[str, Callable[[str], Any]] = {"words": str.split, "chars": list}
+
+
+def _folder() -> Path | None:
+    for parent in Path(__file__).resolve().parents:
+        folder = parent / "shared" / "oracle" / "prompt_poet"
+        if folder.is_dir():
+            return folder
+    return None
+
+
+def _cases() -> list[Any]:
+    folder = _folder()
+    if folder is None:
+        return [pytest.param(None, marks=pytest.mark.skip(reason="the recorded results are not here"))]
+    names = sorted(data.name.removesuffix(".data.json") for data in folder.glob("*.data.json"))
+    return [pytest.param(folder / f"{name}.yml.j2", id=name) for name in names]
+
+
+def _mock(behaviour: dict[str, Any]) -> Callable[..., Any]:
+    def call(*arguments: Any, **named: Any) -> Any:
+        if "raises" in behaviour:
+            raise ValueError(behaviour["raises"])
+        if "builtin" in behaviour:
+            return json.dumps(*arguments, **named)
+        return behaviour["returns"]
+
+    return call
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dt.date):
+        return {"$type": type(value).__name__, "value": value.isoformat()}
+    if isinstance(value, dict):
+        return {key: _plain(its) for key, its in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list) else value
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("sandboxed", [True, False], ids=["sandboxed", "plain"])
+@pytest.mark.parametrize("path", _cases())
+def test_the_library_does_what_prompt_poet_does(path: Path, sandboxed: bool) -> None:
+    case = json.loads(path.with_name(path.name.replace(".yml.j2", ".data.json")).read_text())
+    expected = json.loads(path.with_name(path.name.replace(".yml.j2", ".expected.json")).read_text())
+    data = {**case["data"], **{name: _mock(behaviour) for name, behaviour in case["mocks"].items()}}
+    options: dict[str, Any] = {"token_limit": case["options"].get("ctor_token_limit", -1)}
+    if "space_marker" in case["options"]:
+        options["markers"] = promptls.Markers(space=case["options"]["space_marker"])
+    encoding = expected.get("encode", "o200k_base")
+
+    def made() -> promptls.RenderedPrompt:
+        template = promptls.load(path, encoding=WORDS.get(encoding, encoding), sandboxed=sandboxed, **options)
+        return template.render(data)
+
+    if not expected["ok"]:
+        with pytest.raises(promptls.PromptError) as caught:
+            made()
+        _check_failure(caught.value, expected)
+        return
+    prompt = made()
+    assert prompt.text == expected["rendered"]
+    assert _plain(prompt.messages) == expected["messages"]
+    if isinstance(expected["string"], str):
+        assert prompt.string == expected["string"]
+    else:
+        with pytest.raises(promptls.PromptError, match="content"):
+            _ = prompt.string
+    assert [part.name for part in prompt.parts] == [part["name"] for part in expected["parts"]]
+    if "tokenize_error" in expected:
+        with pytest.raises(promptls.PromptError) as caught:
+            _ = prompt.tokens
+        assert caught.value.kind == "tokens"
+        return
+    assert list(prompt.tokens.parts) == expected["token_counts"]
+    assert _section_counts(prompt) == expected["section_token_counts"]
+    if "truncation" in expected:
+        _check_truncation(prompt, expected["truncation"])
+
+
+def _section_counts(prompt: promptls.RenderedPrompt) -> dict[str, Any]:
+    counts = prompt.tokens
+    return {
+        part.name: dict(zip([section.name for section in part.sections], sections, strict=True))
+        if part.sections
+        else {"_part_total": tokens}
+        for part, tokens, sections in zip(prompt.parts, counts.parts, counts.sections, strict=True)
+        if tokens
+    }
+
+
+def _check_failure(failure: promptls.PromptError, expected: dict[str, Any]) -> None:
+    error = expected["error"]
+    cause: Any = failure.__cause__
+    assert (failure.kind, cause.cause) == (STAGES[expected["stage"]], error["type"])
+    if "template_line" in error:
+        assert (failure.line, Path(failure.path).name) == (error["template_line"], error["template_file"])
+    if "line" in error:
+        assert failure.rendered_line == error["line"] + 1
+
+
+def _check_truncation(prompt: promptls.RenderedPrompt, expected: dict[str, Any]) -> None:
+    limit, step = expected["token_limit"], expected["truncation_step"]
+    if not expected["ok"]:
+        with pytest.raises(promptls.PromptError) as caught:
+            prompt.truncate(limit, step)
+        cause: Any = caught.value.__cause__
+        assert (caught.value.kind, cause.cause) == ("truncation", expected["error"]["type"])
+        return
+    left = prompt.truncate(limit, step)
+    assert left.parts == tuple(prompt.parts[index] for index in expected["kept"])
+    assert left.removed == tuple(prompt.parts[index] for index in expected["removed"])
+    assert left.tokens.total == expected["tokens_after"]
+    assert left.string == expected["string_after"]
