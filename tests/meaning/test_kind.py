@@ -22,6 +22,9 @@ PROMPTS = {
     "a mapping with infer_cfg": ("infer_cfg:\n  prompt_template: {template: x}\n", Kind.EVALUATION),
 }
 OTHERS = {
+    "users of a system": "{% for u in users %}\n- name: {{ u.name }}\n  role: {{ u.role }}\n"
+    "  password: {{ u.pw | hash }}\n{% endfor %}\n",
+    "users with a role": "- name: a\n  role: user\n  email: a@b.c\n- name: b\n  role: admin\n  email: b@b.c\n",
     "Ansible tasks": "- name: Copy\n  copy:\n    content: x\n    dest: /y\n- name: Go\n  service: a=z\n",
     "an Ansible play": "- hosts: all\n  roles: [web]\n  tasks:\n    - name: a\n      debug: msg={{ b }}\n",
     "a compose file": "services:\n  web:\n    image: {{ image }}\n    environment: [A=b]\n",

@@ -42,6 +42,7 @@ FOUND = {
     "-- c.yml.j2 --\n- name: c\n  content: {{ x }}\n",
     "an include that is indented": "-- main.yml.j2 --\n- name: a\n  content: b\n  {% include 'c.yml.j2' %}\n             ^^^^^^^^^^ rendered-yaml\n"
     "-- c.yml.j2 --\n- name: c\n  content: d\n- name: e\n  content: f\n",
+    "an item that is no mapping, where there are no inputs": "- name: a\n  content: b\n- just a text\n^^^^^^^^^^^^^ rendered-yaml\n",
     "an unknown key that a tag prints": example("colour")
     + "- name: a\n  ^^^^ rendered-yaml\n  content: b\n  {{ x }}: red\n",
     "a document that is no list": example("0") + "{% if x %}\n- name: a\n  ^^^^ rendered-yaml\n  content: b\n{% endif %}\n",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Sequence, key_text, scalar_text
@@ -12,6 +13,8 @@ from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS, ROLES
 from promptls.text.nearest import nearest
 from promptls.text.span import Span
+
+_MODEL_ROLES: Final = frozenset(ROLES) - {"function", "tool"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +56,13 @@ class Part:
             return all(key is None or nearest(key, PART_KEYS) for key in keys - set(PART_KEYS))
         if "name" in keys and any(_is_slip(key, "content") for key in keys if key):
             return True
-        if "role" in keys and ("content" in keys or "name" in keys):
+        if "role" in keys and "content" in keys:
+            return True
+        if {"role", "name"} <= keys:
+            # Lists of people and of machines have names and roles too.
             role = scalar_text(self.value("role"))
-            return role is None or role in ROLES or "content" in keys
+            others = keys - {"role", "name", None}
+            return role in _MODEL_ROLES and all(nearest(key or "", PART_KEYS) for key in others)
         return False
 
 

@@ -67,7 +67,8 @@ class FileRendering:
     @property
     def is_exact(self) -> bool:
         """Whether the model would get just this: the data and the functions are nobody's stand-ins."""
-        return self.sample.name != PLACEHOLDERS and not self.job.stand_ins
+        is_made_up = self.sample.name == PLACEHOLDERS and bool(self.sample.data)
+        return not is_made_up and not self.job.stand_ins
 
     @property
     def token_limit(self) -> int | None:

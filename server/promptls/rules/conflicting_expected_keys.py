@@ -110,7 +110,7 @@ def check_names(chunk: Chunk, known: Mapping[str, Any]) -> Iterator[Finding]:
                 unlisted -= {meant or ""}
         if unlisted:
             written = ", ".join(f"`{name}`" for name in sorted(unlisted))
-            message = f"this part reads {written} too, and nobody says so where that is missing"
+            message = f"this part reads {written} too, which is not among its expected keys"
             fixes: tuple[Fix, ...] = ()
             if part.end is not None:
                 added = Edit(Span(part.end, part.end), "".join(f", {name}" for name in sorted(unlisted)))

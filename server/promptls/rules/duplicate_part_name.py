@@ -3,7 +3,7 @@
 ## What it does
 
 Reports a part whose written-out name an earlier part has already. Parts in branches that exclude
-each other are no duplicates.
+each other are no duplicates, nor are parts in two `if` blocks, whose conditions may exclude each other.
 
 ## Why is this bad?
 
@@ -36,7 +36,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.meaning.branches import OpenBlock, are_exclusive
+from promptls.meaning.branches import OpenBlock
 from promptls.meaning.parts import part_names
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
 from promptls.syntax.chunk import Chunk
@@ -81,12 +81,23 @@ def check(context: FileContext) -> Iterator[Finding]:
             span = place.shifted(located.start)
             blocks = context.template.branches.at(span.start)
             before = seen.setdefault(name, [])
-            earlier = next((other for other, around in before if not are_exclusive(around, blocks)), None)
+            earlier = next((other for other, around in before if _may_meet(around, blocks)), None)
             if earlier is not None:
                 related = RelatedPlace(context.path, earlier, f"`{name}` stands here first")
                 fix = Fix("Give it a name of its own", (Edit(span, _fresh(name, names.all)),))
                 yield Finding(span, f"an earlier part is named `{name}` already", (fix,), (related,))
             before.append((span, blocks))
+
+
+def _may_meet(first: tuple[OpenBlock, ...], second: tuple[OpenBlock, ...]) -> bool:
+    """Whether a rendering certainly can have both places.
+
+    Nobody can tell of two `if` blocks beside each other whether their conditions exclude each other.
+    """
+    shared = set(first) & set(second)
+    return not all(
+        any(block.keyword == "if" and block not in shared for block in blocks) for blocks in (first, second)
+    )
 
 
 def _fresh(name: str, taken: frozenset[str]) -> str:

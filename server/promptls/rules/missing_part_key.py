@@ -2,8 +2,9 @@
 
 ## What it does
 
-Reports parts that have no `name`, or neither `content` nor `sections`, in any branch. A
-part whose keys come from a loop, an include or a printed expression is left alone.
+Reports parts that have no `name`, or neither `content` nor `sections`, in any branch, and `sections`
+without `name` or `content`. A part whose keys come from a loop, an include or a printed expression
+is left alone.
 
 ## Why is this bad?
 
@@ -37,7 +38,7 @@ from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.projection import stands_alone
-from promptls.syntax.yaml.nodes import Scalar, key_text
+from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS
 from promptls.text.nearest import nearest
 from promptls.text.span import Span
@@ -56,6 +57,21 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             yield Finding(place, "this part has no `name`", (fix,))
         if part.entry("content") is None and part.entry("sections") is None and not _is_misspelt(part):
             yield Finding(place, "this part has neither `content` nor `sections`")
+        sections = part.value("sections")
+        if isinstance(sections, Sequence):
+            yield from _of_sections(chunk, sections)
+
+
+def _of_sections(chunk: Chunk, sections: Sequence) -> Iterator[Finding]:
+    for item in sections.items:
+        if not isinstance(item, Mapping):
+            continue
+        section = Part(item.span, item.entries)
+        if section.has_dynamic_keys or section.entry("<<") or _may_be_completed(chunk, section):
+            continue
+        for key in ("name", "content"):
+            if section.entry(key) is None:
+                yield Finding(_place(section), f"this section has no `{key}`")
 
 
 def _is_misspelt(part: Part) -> bool:

@@ -29,14 +29,15 @@ Use instead:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from promptls.meaning.parts import chunk_items
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import PARTS_KINDS, Finding, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import key_text
-from promptls.systems.prompt_poet.vocabulary import PART_KEYS
+from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text
+from promptls.systems.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
 
 
 def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
@@ -47,6 +48,19 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             if key is None or key in PART_KEYS or key == "<<":
                 continue
             yield misspelt(entry.key.span, f"`{key}` is no key of a part", key, PART_KEYS)
+        sections = part.value("sections")
+        for item in sections.items if isinstance(sections, Sequence) else ():
+            for entry in item.entries if isinstance(item, Mapping) else ():
+                key = key_text(entry)
+                if key is not None and key not in SECTION_KEYS and key != "<<":
+                    message = f"Prompt Poet ignores the key `{key}` of a section"
+                    found = misspelt(entry.key.span, message, key, SECTION_KEYS)
+                    yield replace(found, severity="warning")
+                elif key == "truncation_priority":
+                    message = (
+                        "Prompt Poet never uses the `truncation_priority` of a section: whole parts are cut"
+                    )
+                    yield Finding(entry.key.span, message, severity="hint")
 
 
 RULE = Rule(

@@ -39,6 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.meaning.kind import Kind
+from promptls.meaning.scopes import INJECTED
 from promptls.rules.expected_keys import expected_keys
 from promptls.rules.removed_input import removed_input
 from promptls.rules.rule import FileContext, Finding, Rule
@@ -54,7 +55,7 @@ def check(context: FileContext) -> Iterator[Finding]:
     contract = contract_of(context.snapshot, context.path)
     if not contract.is_whole:
         return
-    unread = [key for key in inputs if key.name not in contract.names]
+    unread = [key for key in inputs if key.name not in contract.names and key.name not in INJECTED]
     expected = expected_keys(context.template) if unread else frozenset()
     for key in unread:
         header = context.template.declarations.span

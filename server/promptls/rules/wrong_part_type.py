@@ -40,7 +40,7 @@ from promptls.meaning.parts import chunk_items
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Node, Scalar, Sequence, key_text
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
 from promptls.text.span import Span
 
 _WORDS = {"int": "a number", "float": "a number", "bool": "a truth value", "timestamp": "a date"}
@@ -51,29 +51,40 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
     for part in chunk_items(chunk).parts:
         for entry in part.entries:
             value = entry.value
-            if (isinstance(value, Scalar) and value.dynamic) or value.span.is_empty():
+            if isinstance(value, Scalar) and value.dynamic:
                 continue
-            match key_text(entry):
-                case "truncation_priority" if not _is_number(value):
-                    what = "text" if isinstance(value, Scalar) and value.tag == "str" else "anything else"
-                    message = f"`truncation_priority` is a number; truncation fails on {what}"
-                    yield Finding(value.span, message, tuple(_unquoted(value)))
-                case "sections" if not isinstance(value, Sequence):
-                    yield Finding(value.span, "`sections` is a list of mappings with `name` and `content`")
-                case "expected_template_data_keys" if isinstance(value, Scalar) and value.tag == "str":
-                    fixes = tuple(_listed(value))
-                    message = (
-                        "`expected_template_data_keys` is a list; of text, every letter is taken for a name"
-                    )
-                    yield Finding(value.span, message, fixes)
-                case _:
-                    pass
+            if not value.span.is_empty():
+                yield from _of_key(entry)
+            elif key_text(entry) == "truncation_priority" and part.is_whole:
+                yield Finding(entry.key.span, "`truncation_priority` is a number; truncation fails on null")
     for content in chunk_contents(chunk):
         value = content.value
         if value.tag in _WORDS and not value.dynamic and not value.span.is_empty():
             quoted = Fix("Quote it", (_quoted(chunk, value.span),), preferred=True)
             message = f"YAML reads this content as {_WORDS[value.tag]}; quote it to send it as text"
             yield Finding(value.span, message, (quoted,))
+
+
+def _of_key(entry: Entry) -> Iterator[Finding]:
+    value = entry.value
+    match key_text(entry):
+        case "truncation_priority" if not _is_number(value):
+            what = "text" if isinstance(value, Scalar) and value.tag == "str" else "anything else"
+            message = f"`truncation_priority` is a number; truncation fails on {what}"
+            yield Finding(value.span, message, tuple(_unquoted(value)))
+        case "sections" if not isinstance(value, Sequence):
+            yield Finding(value.span, "`sections` is a list of mappings with `name` and `content`")
+        case "sections" if isinstance(value, Sequence):
+            for item in value.items:
+                if not isinstance(item, Mapping) and not (isinstance(item, Scalar) and item.dynamic):
+                    span = entry.key.span if item.span.is_empty() else item.span
+                    yield Finding(span, "a section is a mapping with `name` and `content`")
+        case "expected_template_data_keys" if isinstance(value, Scalar) and value.tag == "str":
+            fixes = tuple(_listed(value))
+            message = "`expected_template_data_keys` is a list; of text, every letter is taken for a name"
+            yield Finding(value.span, message, fixes)
+        case _:
+            pass
 
 
 def _listed(value: Node) -> Iterator[Fix]:
