@@ -3,8 +3,9 @@
 ## What it does
 
 In a file that declares its inputs or names a `functions` file, reports calls of a name that is no macro, no
-import, no function of Jinja or Prompt Poet, no function of that file, and no declared input. Where the
-`functions` file cannot be read, nothing is said.
+import, no function of Jinja or Prompt Poet, no function of that file, and no declared input. A file that
+declares no inputs itself is judged by those that include it. Where the `functions` file cannot be read, and
+where every call stands under a condition that asks for the function, nothing is said.
 
 ## Why is this bad?
 
@@ -39,15 +40,21 @@ input_keys: [text]
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from promptls.meaning.scopes import GLOBALS, INJECTED
+from promptls.meaning.scopes import GLOBALS, INJECTED, Reading
+from promptls.meaning.shape import UNKNOWN
+from promptls.meaning.shapes import used_shapes
 from promptls.rules.added_input import added_input
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
+from promptls.rules.undeclared_in_section import Unprovided, entries_words, include_places
+from promptls.rules.undeclared_readings import declared_names
 from promptls.workspace.contract import function_names, functions_path
 from promptls.workspace.disk import read_text
+from promptls.workspace.snapshot import Snapshot
+from promptls.workspace.ways import Way, ways_to
 
 _CALLABLE_KINDS = ("macro", "import")
 _NO_FUNCTIONS = frozenset({"self", "token_limit"})
@@ -55,28 +62,77 @@ _NO_FUNCTIONS = frozenset({"self", "token_limit"})
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The calls of names that nothing provides."""
-    declared = context.template.declarations.inputs
-    if declared is None and functions_path(context.snapshot, context.path) is None:
+    ways = [way for way in ways_to(context.snapshot, context.path) if way.reference is not None]
+    declared = declared_names(context)
+    if declared is None and ways:
+        yield from _in_section(context, ways)
         return
     functions = function_names(context.snapshot, context.path)
-    if functions is None:
+    if functions is None or (declared is None and not functions_path(context.snapshot, context.path)):
         return
+    known = functions.union(declared or (), *(way.bound for way in ways))
+    suggested = _own_suggestions(context) | functions
+    for reading in _calls_but_of(context, known):
+        name = reading.name
+        if not _is_mentioned(context.snapshot, (context.path,), name):
+            finding = misspelt(reading.span, f"nothing provides the function `{name}`", name, suggested)
+            yield replace(finding, fixes=(*finding.fixes, *added_input(context, name)))
+
+
+def _in_section(context: FileContext, ways: list[Way]) -> Iterator[Finding]:
+    """The calls in a file that is judged by those which include it."""
+    judging = [way for way in ways if way.declares or _names_functions(context.snapshot, way.entry)]
+    if not judging:
+        return
+    for reading in _calls_but_of(context, frozenset.intersection(*(way.provided for way in judging))):
+        name = reading.name
+        lacking = tuple(way for way in judging if name not in way.provided)
+        if _is_mentioned(context.snapshot, {path for way in lacking for path in _files(way)}, name):
+            continue
+        found = Unprovided(reading, lacking, len(lacking) < len(ways), None)
+        message = f"nothing provides the function `{name}`"
+        if found.is_provided_elsewhere:
+            message += f" for {entries_words(found)}, which this file is included from"
+        suggested = _own_suggestions(context).union(
+            frozenset.intersection(*(way.provided for way in lacking))
+        )
+        finding = misspelt(reading.span, message, name, suggested)
+        yield replace(finding, related=include_places(found))
+
+
+def _calls_but_of(context: FileContext, known: frozenset[str]) -> Iterator[Reading]:
+    """The calls of names that neither the file binds nor `known` holds, where no condition asks for them."""
     names = context.template.names
-    known = functions | {key.name for key in declared or ()}
-    suggested = functions.union(*(names.bound_names(kind) for kind in _CALLABLE_KINDS)) | GLOBALS | INJECTED
     for name in sorted(names.input_names - known - {"loop", "caller", "super"}):
-        for reading in names.readings_of(name):
-            if reading.how == "call" and reading.binding is None and not _is_mentioned(context, name):
-                message = f"nothing provides the function `{name}`"
-                finding = misspelt(reading.span, message, name, suggested - _NO_FUNCTIONS)
-                yield replace(finding, fixes=(*finding.fixes, *added_input(context, name)))
+        calls = [
+            reading
+            for reading in names.readings_of(name)
+            if reading.how == "call" and reading.binding is None
+        ]
+        if calls and not used_shapes(context.template).get(name, UNKNOWN).optional:
+            yield from calls
 
 
-def _is_mentioned(context: FileContext, name: str) -> bool:
-    """Whether the `functions` file holds the name at all: it may make functions in ways that only running shows."""
-    file = functions_path(context.snapshot, context.path)
-    text = read_text(file) if file else None
-    return text is not None and re.search(rf"\b{re.escape(name)}\b", text) is not None
+def _own_suggestions(context: FileContext) -> frozenset[str]:
+    names = context.template.names
+    bound = frozenset[str]().union(*(names.bound_names(kind) for kind in _CALLABLE_KINDS))
+    return (bound | GLOBALS | INJECTED) - _NO_FUNCTIONS
+
+
+def _files(way: Way) -> tuple[str, ...]:
+    return (way.entry,) if way.includer is None else (way.entry, way.includer)
+
+
+def _names_functions(snapshot: Snapshot, entry: str) -> bool:
+    """Whether there is a functions file for a template, and it can be read."""
+    return functions_path(snapshot, entry) is not None and function_names(snapshot, entry) is not None
+
+
+def _is_mentioned(snapshot: Snapshot, paths: Iterable[str], name: str) -> bool:
+    """Whether a `functions` file holds the name at all: it may make functions in ways that only running shows."""
+    files = {functions_path(snapshot, path) for path in paths}
+    texts = [read_text(file) for file in files if file is not None]
+    return any(text is not None and re.search(rf"\b{re.escape(name)}\b", text) for text in texts)
 
 
 RULE = Rule(
