@@ -1,4 +1,8 @@
+from __future__ import annotations
+
 from pathlib import Path
+
+import pytest
 
 from promptls.rules.settings_problems import settings_problems
 from promptls.workspace.project_settings import find_project
@@ -15,6 +19,70 @@ def test_a_severity_for_a_rule_that_does_not_exist_is_a_problem_at_its_line(tmp_
 
 
 def test_an_unknown_rule_of_the_editor_has_no_place(tmp_path: Path) -> None:
+    (problem,) = settings_problems(find_project(tmp_path / "a.yml.j2", {"rules": {"no-such-rule": "off"}}))
+
+    assert problem.place is None
+
+
+EXPERIMENTS = """\
+[experiments.one]
+dataset = "rows.csv"
+metrics = ["exact_match", "metrics.py:right"]
+models = ["echo"]
+
+[experiments.two]
+{0}
+"""
+
+
+@pytest.mark.parametrize("file", ["promptls.toml", "pyproject.toml"])
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        ('dataset = "row.csv"', "there is no file `row.csv` beside `{0}`; did you mean `rows.csv`?"),
+        ('dataset = "rows.csv"\nmodels = ["ecko"]', "there is no model `ecko`; did you mean `echo`?"),
+        (
+            'dataset = "rows.csv"\nmetrics = ["exact_mach"]',
+            "there is no metric `exact_mach`; did you mean `exact_match`?",
+        ),
+        (
+            'dataset = "rows.csv"\nmetrics = ["metrics.py:rigth"]',
+            "`metrics.py` has no `rigth`; did you mean `metrics.py:right`?",
+        ),
+        (
+            'dataset = "rows.csv"\nmetrics = ["metric.py:right"]',
+            "there is no file `metric.py` beside `{0}`; did you mean `metrics.py:right`?",
+        ),
+    ],
+)
+def test_what_an_experiment_of_the_project_names_must_be_there(
+    tmp_path: Path, file: str, declared: str, message: str
+) -> None:
+    (tmp_path / "rows.csv").write_text("text,expected\n", "utf-8")
+    (tmp_path / "metrics.py").write_text("def right(prediction): ...\n", "utf-8")
+    text = EXPERIMENTS.format(declared)
+    text = text.replace("[experiments", "[tool.promptls.experiments") if file == "pyproject.toml" else text
+    (tmp_path / file).write_text(text, "utf-8")
+
+    (problem,) = settings_problems(find_project(tmp_path / "prompts" / "a.yml.j2"))
+
+    assert problem.message == "experiment `two`: " + message.format(file)
+    assert problem.place is not None
+    assert problem.place.line == 6 + declared.count("\n")
+
+
+def test_an_experiment_in_one_line_has_its_place_too(tmp_path: Path) -> None:
+    (tmp_path / "promptls.toml").write_text('[experiments]\ntwo = {dataset = "no.csv"}\n', "utf-8")
+
+    (problem,) = settings_problems(find_project(tmp_path / "a.yml.j2"))
+
+    assert problem.place is not None
+    assert problem.place.line == 1
+
+
+def test_a_rule_of_the_editor_has_no_place_in_the_file(tmp_path: Path) -> None:
+    (tmp_path / "promptls.toml").write_text('[rules]\nunknown-role = "off"\n', "utf-8")
+
     (problem,) = settings_problems(find_project(tmp_path / "a.yml.j2", {"rules": {"no-such-rule": "off"}}))
 
     assert problem.place is None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from promptls.meaning.template import Template
-from promptls.rules.rule import Edit, FileContext, Fix
+from promptls.rules.rule import Edit, FileContext, Finding, Fix
 from promptls.syntax.yaml.nodes import Mapping
 from promptls.text.span import Span
 
@@ -27,6 +27,23 @@ class DeclaredExperiment(NamedTuple):
         return context.template.declarations.value_span("experiments", self.name, *path)
 
 
+class Objection(NamedTuple):
+    """What is wrong with a name in an experiment, and the name that was probably meant, if any."""
+
+    message: str
+    meant: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The message, with a question for what was meant."""
+        return self.message if self.meant is None else f"{self.message}; did you mean `{self.meant}`?"
+
+    def finding(self, context: FileContext, span: Span) -> Finding:
+        """The finding at the name, which offers what was meant."""
+        fixes = () if self.meant is None else (_changed_to(context, span, self.meant),)
+        return Finding(span, self.text, fixes)
+
+
 def declared_experiments(context: FileContext) -> Iterator[DeclaredExperiment]:
     """The experiments of the file itself, in order; none that the project declares."""
     for name, declared in (context.template.declarations.settings.experiments or {}).items():
@@ -41,7 +58,7 @@ def name_span(template: Template, name: str) -> Span | None:
     return entry.key.span if entry else None
 
 
-def changed_to(context: FileContext, span: Span, meant: str) -> Fix:
+def _changed_to(context: FileContext, span: Span, meant: str) -> Fix:
     """The fix that puts another value in the place of one, between the same quotes."""
     quote = context.template.source.slice(Span(span.start, span.start + 1))
     text = f"{quote}{meant}{quote}" if quote in {"'", '"'} else meant

@@ -1,20 +1,42 @@
-"""What is wrong in a project's settings, names of rules included."""
+"""What is wrong in a project's settings: also names of rules, data sets, metrics and models."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from promptls.rules.registry import RULES_BY_NAME
+from promptls.rules.unknown_dataset import dataset_objection
+from promptls.rules.unknown_metric import metric_objection
+from promptls.rules.unknown_model import model_objection
 from promptls.text.nearest import did_you_mean
 from promptls.workspace.project_settings import ProjectFile, SettingsProblem, place_of_setting
 
 
 def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
-    """The problems of the settings, and those severities that are set for rules that there are none of."""
-    unknown = (
-        SettingsProblem(
-            place_of_setting(project, ("rules", name)),
-            f"there is no rule `{name}`{did_you_mean(name, RULES_BY_NAME)}",
-        )
-        for name in project.settings.rules
-        if name not in RULES_BY_NAME
-    )
-    return (*project.problems, *unknown)
+    """The problems of the settings themselves, and of the names in them that lead to nothing.
+
+    These are rules whose severity is set, and the data sets, metrics and models of experiments.
+    """
+    return (*project.problems, *_unknown_rules(project), *_unknown_in_experiments(project))
+
+
+def _unknown_rules(project: ProjectFile) -> Iterator[SettingsProblem]:
+    for name in project.settings.rules:
+        if name not in RULES_BY_NAME:
+            place = place_of_setting(project, ("rules", name))
+            yield SettingsProblem(place, f"there is no rule `{name}`{did_you_mean(name, RULES_BY_NAME)}")
+
+
+def _unknown_in_experiments(project: ProjectFile) -> Iterator[SettingsProblem]:
+    beside = "these settings" if project.path is None else f"`{project.path.name}`"
+    for name, declared in project.settings.experiments.items():
+        found = {
+            "dataset": [dataset_objection(declared.dataset, project.root / declared.dataset, beside)],
+            "models": [model_objection(model, project.settings) for model in declared.models],
+            "metrics": [metric_objection(metric, project.root, beside) for metric in declared.metrics],
+        }
+        for key, objections in found.items():
+            for objection in objections:
+                if objection is not None:
+                    place = place_of_setting(project, ("experiments", name, key))
+                    yield SettingsProblem(place, f"experiment `{name}`: {objection.text}")

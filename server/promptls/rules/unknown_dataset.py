@@ -55,10 +55,9 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Final
 
-from promptls.rules.declared_experiments import DeclaredExperiment, changed_to, declared_experiments
+from promptls.rules.declared_experiments import Objection, declared_experiments
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
 from promptls.text.nearest import nearest
-from promptls.text.span import Span
 
 _ENDINGS: Final = (".csv", ".jsonl", ".ndjson")
 _MOST_FILES: Final = 500
@@ -68,26 +67,28 @@ def check(context: FileContext) -> Iterator[Finding]:
     """The data sets that cannot be read."""
     for experiment in declared_experiments(context):
         span = experiment.span(context, "dataset")
-        if span is not None and (finding := _finding(context, experiment, span)):
-            yield finding
+        objection = dataset_objection(experiment.declared.dataset, experiment.dataset, "this prompt")
+        if span is not None and objection is not None:
+            yield objection.finding(context, span)
 
 
-def _finding(context: FileContext, experiment: DeclaredExperiment, span: Span) -> Finding | None:
+def dataset_objection(named: str, dataset: Path, beside: str) -> Objection | None:
+    """What is wrong with the data set at `dataset`, which is called `named`; None where it can be read.
+
+    `beside` says in words where its path counts from.
+    """
     from promptls.datasets.known import known_columns
 
-    named = experiment.declared.dataset
-    if not experiment.dataset.is_file():
-        meant = _meant(experiment.dataset, named)
-        what = "is a folder" if experiment.dataset.is_dir() else None
-        message = f"`{named}` {what}" if what else f"there is no file `{named}` beside this prompt"
-        if meant is None:
-            return Finding(span, message)
-        return Finding(span, f"{message}; did you mean `{meant}`?", (changed_to(context, span, meant),))
-    failure = known_columns(experiment.dataset).failure
+    if not dataset.is_file():
+        message = (
+            f"`{named}` is a folder" if dataset.is_dir() else f"there is no file `{named}` beside {beside}"
+        )
+        return Objection(message, _meant(dataset, named))
+    failure = known_columns(dataset).failure
     if failure is None:
         return None
     line = f" in line {failure.place.line + 1}" if failure.place and failure.place.line is not None else ""
-    return Finding(span, f"`{named}` cannot be read{line}: {failure.message}")
+    return Objection(f"`{named}` cannot be read{line}: {failure.message}")
 
 
 def _meant(dataset: Path, named: str) -> str | None:

@@ -51,22 +51,13 @@ experiments:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
-from promptls.rules.declared_experiments import changed_to, declared_experiments
+from promptls.rules.declared_experiments import Objection, declared_experiments
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
 from promptls.text.nearest import nearest
 from promptls.workspace.module_names import names_of_module
 from promptls.workspace.python_names import functions_in
-
-
-class _Objection(NamedTuple):
-    """What is wrong with a metric's name, and what it could have been."""
-
-    message: str
-    candidates: Iterable[str] = ()
 
 
 def check(context: FileContext) -> Iterator[Finding]:
@@ -74,18 +65,16 @@ def check(context: FileContext) -> Iterator[Finding]:
     for experiment in declared_experiments(context):
         for index, name in enumerate(experiment.declared.metrics):
             span = experiment.span(context, "metrics", index)
-            objection = None if span is None else _objection(Path(context.path).parent, name)
-            if span is None or objection is None:
-                continue
-            finding = Finding(span, objection.message)
-            meant = nearest(name, objection.candidates)
-            if meant is not None and meant != name:
-                message = f"{objection.message}; did you mean `{meant}`?"
-                finding = replace(finding, message=message, fixes=(changed_to(context, span, meant),))
-            yield finding
+            objection = metric_objection(name, Path(context.path).parent, "this prompt")
+            if span is not None and objection is not None:
+                yield objection.finding(context, span)
 
 
-def _objection(folder: Path, name: str) -> _Objection | None:
+def metric_objection(name: str, folder: Path, beside: str) -> Objection | None:
+    """What is wrong with a metric's name, whose file counts from `folder`; None where it leads to one.
+
+    `beside` says in words what the folder is.
+    """
     file, colon, attribute = name.rpartition(":")
     if not colon or not file.endswith(".py"):
         from promptls.metrics.ready import READY_METRICS
@@ -93,18 +82,23 @@ def _objection(folder: Path, name: str) -> _Objection | None:
         if name in READY_METRICS:
             return None
         if name.endswith(".py"):
-            return _Objection(f"`{name}` names no function: a metric of one's own is `file.py:function`")
-        return _Objection(f"there is no metric `{name}`", READY_METRICS)
+            return Objection(f"`{name}` names no function: a metric of one's own is `file.py:function`")
+        return _near(f"there is no metric `{name}`", name, READY_METRICS)
     path = folder / file
     if not path.is_file():
         others = sorted(path.parent.glob("*.py")) if path.parent.is_dir() else []
         names = [f"{(Path(file).parent / other.name).as_posix()}:{attribute}" for other in others]
-        return _Objection(f"there is no file `{file}` beside this prompt", names)
+        return _near(f"there is no file `{file}` beside {beside}", name, names)
     known = names_of_module(str(path))
     if known is None or attribute in known:
         return None
     functions = [f"{file}:{function.name}" for function in functions_in(str(path)) or ()]
-    return _Objection(f"`{file}` has no `{attribute}`", functions)
+    return _near(f"`{file}` has no `{attribute}`", name, functions)
+
+
+def _near(message: str, name: str, candidates: Iterable[str]) -> Objection:
+    meant = nearest(name, candidates)
+    return Objection(message, None if meant == name else meant)
 
 
 RULE = Rule(

@@ -51,11 +51,15 @@ experiments:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from promptls.rules.declared_experiments import changed_to, declared_experiments
+from promptls.rules.declared_experiments import Objection, declared_experiments
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
 from promptls.text.failure import WrongUse
 from promptls.text.nearest import nearest
+
+if TYPE_CHECKING:
+    from promptls.settings.project import Project
 
 
 def check(context: FileContext) -> Iterator[Finding]:
@@ -63,32 +67,22 @@ def check(context: FileContext) -> Iterator[Finding]:
     for experiment in declared_experiments(context):
         for index, name in enumerate(experiment.declared.models):
             span = experiment.span(context, "models", index)
-            message = None if span is None else _objection(context, name)
-            if span is None or message is None:
-                continue
-            meant = nearest(name, _known(context))
-            if meant is None or meant == name:
-                yield Finding(span, message)
-            else:
-                fix = changed_to(context, span, meant)
-                yield Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+            objection = model_objection(name, context.project)
+            if span is not None and objection is not None:
+                yield objection.finding(context, span)
 
 
-def _objection(context: FileContext, name: str) -> str | None:
-    """What is wrong with a model's name; None where nothing is."""
+def model_objection(name: str, project: Project) -> Objection | None:
+    """What is wrong with a model's name; None where a provider or the project's `models` knows it."""
     from promptls.models.registry import find_model
-
-    try:
-        find_model(name, context.project.models)
-    except WrongUse as refused:
-        return refused.message
-    return None
-
-
-def _known(context: FileContext) -> list[str]:
     from promptls.models.weights import LOCAL_MODELS
 
-    return [*context.project.models, *(f"local:{model}" for model in LOCAL_MODELS), "echo"]
+    try:
+        find_model(name, project.models)
+    except WrongUse as refused:
+        meant = nearest(name, [*project.models, *(f"local:{model}" for model in LOCAL_MODELS), "echo"])
+        return Objection(refused.message, None if meant == name else meant)
+    return None
 
 
 RULE = Rule(

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SETTINGS_FILE = "promptls.toml"
 PYPROJECT_FILE = "pyproject.toml"
+_KEY = r"""(?:^[ \t]*\[?|[.,{{]\s*)["']?{0}(?=["']?[ \t]*[=.\]])"""
+"""A name as TOML has it: at the start of a line, in a table's name, behind a dot, or in a table in line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ def _validated(
     settings, invalid = valid_part(Project, values)
     problems = tuple(
         SettingsProblem(
-            FilePlace(file, _line_of(text, found.path)) if file else None,
+            FilePlace(file, next(reversed(_lines_of(text, found.path)), None)) if file else None,
             _message(found.path, found.message, is_unknown=found.is_unknown_key),
         )
         for found in invalid
@@ -155,21 +157,26 @@ def place_of_setting(project: ProjectFile, location: tuple[str, ...]) -> FilePla
     if project.path is None:
         return None
     try:
-        line = _line_of(project.path.read_text("utf-8"), location[-1:])
+        lines = _lines_of(project.path.read_text("utf-8"), location)
     except (OSError, UnicodeDecodeError):
         return None
-    return None if line is None else FilePlace(project.path, line)
+    return FilePlace(project.path, lines[-1]) if len(lines) == len(location) else None
 
 
-def _line_of(text: str, location: tuple[int | str, ...]) -> int | None:
-    """The first line on which the last name of `location` stands as a key or in a table's name."""
-    names = [re.escape(name) for name in location if isinstance(name, str)]
-    for name in reversed(names):
-        pattern = re.compile(rf"^\s*(?:\[[^\]\n]*\b{name}\b|[\"']?{name}[\"']?\s*[=.])")
-        for line, content in enumerate(text.split("\n")):
-            if pattern.match(content):
-                return line
-    return None
+def _lines_of(text: str, location: tuple[int | str, ...]) -> list[int]:
+    """The lines of the names in `location` that stand as keys or in a table's name.
+
+    Each name is looked for behind the one around it.
+    """
+    table = re.search(r"^\[tool\.promptls\b", text, re.MULTILINE)
+    at = table.end() if table else 0
+    lines = []
+    for name in location:
+        found = re.compile(_KEY.format(re.escape(str(name))), re.MULTILINE).search(text, at)
+        if found is not None:
+            at = found.end()
+            lines.append(text.count("\n", 0, at))
+    return lines
 
 
 def _toml_place(file: Path, said: str) -> FilePlace:
