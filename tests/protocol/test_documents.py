@@ -9,6 +9,7 @@ import pytest
 
 from promptls.protocol.documents import did_change
 from promptls.text.lines import Unit
+from promptls.text.span import Span
 from promptls.workspace.workspace import Workspace
 
 TEXT = """\
@@ -34,10 +35,14 @@ class Session:
     def __init__(self, unit: Unit) -> None:
         self.workspace = Workspace()
         self.unit = unit
+        self.rendered_findings = self
 
     @property
     def snapshot(self) -> Any:
         return self.workspace.snapshot
+
+    def edited(self, path: str, span: Span, length: int) -> None:
+        pass
 
     def file_changed(self, path: str) -> None:
         pass

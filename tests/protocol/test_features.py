@@ -124,8 +124,7 @@ async def test_the_outline_holds_header_and_parts_with_their_sections(editor: Ed
 
 
 async def test_a_quick_fix_names_its_diagnostic_and_mends_it(editor: Editor) -> None:
-    uri = opened(editor)
-    editor.replace(uri, "role: system", "role: sytem")
+    uri = editor.open("a.yml.j2", "- name: 🎉\n  role: sytem\n  content: x\n")
     found = await editor.rules(uri, ["unknown-role"])
     context = types.CodeActionContext(found, only=[types.CodeActionKind.QuickFix])
 
