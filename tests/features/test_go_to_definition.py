@@ -79,6 +79,15 @@ Prompt(template_path="main.yml.j2", template_data={"user": 1})
 {% macro greet() %}{% endmacro %}
          ^^^^^ to
 """,
+    "the macro behind an import that keeps its name": """\
+{% from 'tools.yml.j2' import greet %}
+                              ^^^^^ said
+- name: a
+  content: "{{ gre<CURSOR>et() }}"
+-- tools.yml.j2 --
+{% macro greet() %}{% endmacro %}
+         ^^^^^ to
+""",
     "the macro of a module": """\
 {% import 'tools.yml.j2' as tools %}
 - name: a

@@ -28,6 +28,10 @@ examples:
 """
 
 
+def codes(found: list[types.Diagnostic]) -> list[int | str | None]:
+    return [each.code for each in found]
+
+
 def opened(editor: Editor) -> str:
     editor.write("tail.yml.j2", "- name: tail\n  content: Be brief.\n")
     return editor.open("a.yml.j2", PROMPT)

@@ -31,9 +31,9 @@ class Macro(NamedTuple):
 
 def macro_meant(snapshot: Snapshot, path: str, place: NamePlace | Mention) -> Macro | None:
     """The macro that a name, or an attribute of an imported file, means where it stands."""
-    seen: set[tuple[str, Span]] = set()
-    while (path, place.span) not in seen:
-        seen.add((path, place.span))
+    seen: set[tuple[str, NamePlace | Mention]] = set()
+    while (path, place) not in seen:
+        seen.add((path, place))
         template = snapshot.template(path)
         if template is None:
             return None
