@@ -270,6 +270,21 @@ second = Prompt(template_path="main.yml.j2", template_data=dict(user=1, name="us
                                                                 ^^^^ write
 third = Prompt(template_path="other.yml.j2", template_data={"user": 1})
 """,
+    "what a program gives to the library": """\
+- name: a
+  content: "{{ us<CURSOR>er }}"
+               ^^^^ read
+-- app.py --
+import promptls
+
+prompt = promptls.load("main.yml.j2", token_limit=100)
+user = "ä"
+first = prompt.render(other="user", user=user)
+                                    ^^^^ write
+second = promptls.load("main.yml.j2").render({"user": 1}, other=user)
+                                               ^^^^ write
+third = promptls.load("other.yml.j2").render(user=1)
+""",
     "an input of another prompt on the same data set": """\
 {#---
 experiments: {e: {dataset: rows.csv}}

@@ -70,7 +70,9 @@ experiments:
 - name: b
   content: "{{ text }}{{ a.text }}"
 -- app.py --
+import promptls
 prompt = Prompt(template_path="main.yml.j2", template_data={"text": "text", "other": text})
+promptls.load("main.yml.j2").render(text=text, other="text")
 -- rows.csv --
 text,id
 text,1
@@ -94,7 +96,9 @@ experiments:
 - name: b
   content: "{{ ticket }}{{ a.text }}"
 -- app.py --
+import promptls
 prompt = Prompt(template_path="main.yml.j2", template_data={"ticket": "text", "other": text})
+promptls.load("main.yml.j2").render(ticket=text, other="text")
 -- rows.csv --
 ticket,id
 text,1

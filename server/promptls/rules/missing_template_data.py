@@ -3,10 +3,10 @@
 ## What it does
 
 Looks at the calls in the workspace's Python files that load this template with Prompt Poet,
-`Prompt(template_path=…, template_data={…})`. Reports an input that such a call does not give, where
-the template does not reckon with its absence, and, as a hint, a key that nothing in the template
-reads. Only calls whose path and data are written out are looked at; Python files are read, and
-never run.
+`Prompt(template_path=…, template_data={…})`, or with promptls, `promptls.load(…).render(…)`. Reports
+an input that such a call does not give, where the template does not reckon with its absence, and,
+as a hint, a key that nothing in the template reads. Only calls whose path and data are written out
+are looked at; Python files are read, and never run.
 
 ## Why is this bad?
 

@@ -1,6 +1,7 @@
 """The Python calls that load a template with data, found by reading Python files; nothing is run.
 
-Only what is written out counts: `Prompt(template_path="a.yml.j2", template_data={"text": …})`.
+Only what is written out counts: `Prompt(template_path="a.yml.j2", template_data={"text": …})` and
+`promptls.load("a.yml.j2").render(text=…)`, also with a name in between that stands for nothing else.
 A call whose path or data is made in any other way is left out.
 """
 
@@ -20,7 +21,9 @@ from promptls.workspace.python_scopes import Scope, scopes_of
 
 _LOADERS: Final = frozenset({"Prompt"})
 """The names of what loads a template: Prompt Poet's class."""
-_MARK: Final = b"template_path"
+_MARKS: Final = (b"template_path", b"promptls")
+"""What a file with such a call holds in any case."""
+_LIBRARY: Final = "promptls"
 _UNKNOWN_KEYWORDS: Final = frozenset({"package_name", "template_loader", "from_examples", "raw_template"})
 """Arguments with which a path or the data means something else."""
 
@@ -71,7 +74,8 @@ def calls_in_file(path: str) -> tuple[TemplateCall, ...]:
         content = Path(path).read_bytes()
     except OSError:
         return ()
-    return calls_in(content.decode("utf-8", errors="replace"), path) if _MARK in content else ()
+    is_worth_it = any(mark in content for mark in _MARKS)
+    return calls_in(content.decode("utf-8", errors="replace"), path) if is_worth_it else ()
 
 
 def calls_in(text: str, path: str) -> tuple[TemplateCall, ...]:
@@ -83,17 +87,29 @@ def calls_in(text: str, path: str) -> tuple[TemplateCall, ...]:
         return ()
 
 
+def data_of(node: ast.Call) -> tuple[ast.expr, ...] | None:
+    """The expressions whose keys are the data of a call; the call itself stands for its keywords.
+
+    None where the data of the call cannot be told.
+    """
+    if any(keyword.arg is None for keyword in node.keywords):
+        return None
+    if _name(node.func) == "render":
+        return None if any(isinstance(each, ast.Starred) for each in node.args) else (*node.args, node)
+    return tuple(keyword.value for keyword in node.keywords if keyword.arg == "template_data") or None
+
+
 def _calls(tree: ast.Module, text: str, path: str) -> Iterator[TemplateCall]:
     starts = line_starts(text)
+    loads = _names_of_load(tree)
     for scope in scopes_of(tree):
         for node in scope.calls:
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            arguments = {keyword.arg: keyword.value for keyword in node.keywords}
-            if name not in _LOADERS or None in arguments or _UNKNOWN_KEYWORDS & arguments.keys():
-                continue
-            template = _path(arguments.get("template_path"), scope, path)
-            keys = _keys(arguments.get("template_data"), scope)
+            loaded = _loaded(node, scope, loads)
+            template = None if loaded is None else literal_path(loaded, scope.value_of, path)
+            data = data_of(node) if template else None
+            keys = None if data is None else _keys_of(data, node, scope)
             if template and keys is not None and node.func.end_col_offset is not None:
+                name = _name(node.func)
                 line = (node.func.end_lineno or node.lineno) - 1
                 begin = starts[line] if line < len(starts) else 0
                 # The parser counts bytes, and a name ends where its last byte does.
@@ -102,8 +118,51 @@ def _calls(tree: ast.Module, text: str, path: str) -> Iterator[TemplateCall]:
                 yield TemplateCall(path, Span(end - len(name), end), line, template, keys)
 
 
-def _path(node: ast.expr | None, scope: Scope, path: str) -> str | None:
-    return None if node is None else literal_path(node, scope.value_of, path)
+def _name(function: ast.expr) -> str:
+    """The last name of what is called."""
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def _loaded(node: ast.Call, scope: Scope, loads: frozenset[str]) -> ast.expr | None:
+    """The expression of the path of the template that a call gives data to, where it is such a call."""
+    name = _name(node.func)
+    if name in _LOADERS:
+        arguments = {keyword.arg: keyword.value for keyword in node.keywords}
+        return None if _UNKNOWN_KEYWORDS & arguments.keys() else arguments.get("template_path")
+    if name != "render" or not isinstance(node.func, ast.Attribute):
+        return None
+    load: ast.expr | None = node.func.value
+    if isinstance(load, ast.Name):
+        load = scope.value_of(load.id)
+    if not isinstance(load, ast.Call) or ast.unparse(load.func) not in loads:
+        return None
+    if load.args:
+        return load.args[0]
+    return next((keyword.value for keyword in load.keywords if keyword.arg == "path"), None)
+
+
+def _names_of_load(tree: ast.Module) -> frozenset[str]:
+    """What a module calls the function `promptls.load`."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names.update(f"{each.asname or each.name}.load" for each in node.names if each.name == _LIBRARY)
+        elif isinstance(node, ast.ImportFrom) and node.module == _LIBRARY and not node.level:
+            names.update(each.asname or each.name for each in node.names if each.name == "load")
+    return frozenset(names)
+
+
+def _keys_of(data: tuple[ast.expr, ...], call: ast.Call, scope: Scope) -> frozenset[str] | None:
+    """The keys of all the data of a call; None where those of one of them cannot be told."""
+    found: set[str] = set()
+    for each in data:
+        keys = (
+            frozenset(str(keyword.arg) for keyword in call.keywords) if each is call else _keys(each, scope)
+        )
+        if keys is None:
+            return None
+        found |= keys
+    return frozenset(found)
 
 
 def _keys(node: ast.expr | None, scope: Scope) -> frozenset[str] | None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from promptls.text.lines import line_starts
 from promptls.text.span import Span
-from promptls.workspace.python_calls import TemplateCall
+from promptls.workspace.python_calls import TemplateCall, data_of
 from promptls.workspace.python_scopes import Scope, scopes_of
 
 _TEXT: Final = re.compile(r"""[rRuU]?('|"|\'{3}|"{3})(\w+)\1""")
@@ -30,8 +30,8 @@ def key_spans(text: str, call: TemplateCall, name: str) -> tuple[Span, ...]:
     for scope in scopes_of(tree):
         for node in scope.calls:
             if places.end_of(node.func) == call.span.end:
-                data = next((each.value for each in node.keywords if each.arg == "template_data"), None)
-                return tuple(_keys(data, scope, places, name)) if data is not None else ()
+                data = data_of(node) or ()
+                return tuple(span for each in data for span in _keys(each, scope, places, name))
     return ()
 
 
