@@ -93,6 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Checks every chosen file; 1 where something is found that `--fail-on` names."""
     from promptls.cli.baseline import gone_entries, without_known
+    from promptls.cli.check_runs import findings_of_runs
     from promptls.cli.checked import Checked, checked_file
     from promptls.cli.rule_choice import chosen_rules
     from promptls.features.mending import mend
@@ -110,7 +111,11 @@ def execute(arguments: argparse.Namespace) -> int:
             return _show_diff(mended)
         _keep(mended, chosen, to_stdout=arguments.stdin_filename is not None)
     rendered = _findings_of_renderings(chosen, rules) if not arguments.no_render else {}
-    files = tuple(checked_file(chosen.snapshot, path, rules, rendered.get(path, ())) for path in chosen.all())
+    of_runs = findings_of_runs(chosen.snapshot, chosen.all(), rules)
+    files = tuple(
+        checked_file(chosen.snapshot, path, rules, (*rendered.get(path, ()), *of_runs.get(path, ())))
+        for path in chosen.all()
+    )
     gone: tuple[BaselineEntry, ...] = ()
     if known is not None:
         files = without_known(files, known.entries, known.path.parent)
