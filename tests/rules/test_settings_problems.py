@@ -86,3 +86,11 @@ def test_a_rule_of_the_editor_has_no_place_in_the_file(tmp_path: Path) -> None:
     (problem,) = settings_problems(find_project(tmp_path / "a.yml.j2", {"rules": {"no-such-rule": "off"}}))
 
     assert problem.place is None
+
+
+def test_an_experiment_may_lack_what_the_settings_turn_off(tmp_path: Path) -> None:
+    (tmp_path / "promptls.toml").write_text(
+        '[rules]\nunknown-dataset = "off"\n[experiments.two]\ndataset = "no.csv"\n', "utf-8"
+    )
+
+    assert settings_problems(find_project(tmp_path / "a.yml.j2")) == ()

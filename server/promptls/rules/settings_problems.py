@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.rules.check import severity_of
 from promptls.rules.registry import RULES_BY_NAME
 from promptls.rules.unknown_dataset import dataset_objection
 from promptls.rules.unknown_metric import metric_objection
@@ -15,7 +16,8 @@ from promptls.workspace.project_settings import ProjectFile, SettingsProblem, pl
 def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
     """The problems of the settings themselves, and of the names in them that lead to nothing.
 
-    These are rules whose severity is set, and the data sets, metrics and models of experiments.
+    These are rules whose severity is set, and the data sets, metrics and models of experiments, as far as
+    the rules for them are not off.
     """
     return (*project.problems, *_unknown_rules(project), *_unknown_in_experiments(project))
 
@@ -31,12 +33,18 @@ def _unknown_in_experiments(project: ProjectFile) -> Iterator[SettingsProblem]:
     beside = "these settings" if project.path is None else f"`{project.path.name}`"
     for name, declared in project.settings.experiments.items():
         found = {
-            "dataset": [dataset_objection(declared.dataset, project.root / declared.dataset, beside)],
-            "models": [model_objection(model, project.settings) for model in declared.models],
-            "metrics": [metric_objection(metric, project.root, beside) for metric in declared.metrics],
+            ("dataset", "unknown-dataset"): [
+                dataset_objection(declared.dataset, project.root / declared.dataset, beside)
+            ],
+            ("models", "unknown-model"): [
+                model_objection(model, project.settings) for model in declared.models
+            ],
+            ("metrics", "unknown-metric"): [
+                metric_objection(metric, project.root, beside) for metric in declared.metrics
+            ],
         }
-        for key, objections in found.items():
+        for (key, rule), objections in found.items():
             for objection in objections:
-                if objection is not None:
+                if objection is not None and severity_of(RULES_BY_NAME[rule], project.settings) is not None:
                     place = place_of_setting(project, ("experiments", name, key))
                     yield SettingsProblem(place, f"experiment `{name}`: {objection.text}")

@@ -6,6 +6,9 @@ Reports the `dataset` of an experiment in the file's header where there is no su
 ending is none of a data set, and where its columns cannot be read. The path counts from the prompt
 file's folder.
 
+The data sets of experiments in the project's settings are looked at too: `promptls check`, `promptls doctor` and
+the editor's log say what is wrong in the settings.
+
 ## Why is this bad?
 
 The experiment cannot be run.

@@ -6,6 +6,9 @@ Reports the names under `metrics` of an experiment in the file's header that are
 nor `file.py:name` with a file beside the prompt that has this name. The file is read, and never run;
 where it makes names in a way that reading cannot follow, nothing is said of them.
 
+The metrics of experiments in the project's settings are looked at too: `promptls check`, `promptls doctor` and
+the editor's log say what is wrong in the settings.
+
 ## Why is this bad?
 
 The experiment cannot be run.

@@ -6,6 +6,9 @@ Reports the names under `models` of an experiment in the file's header that neit
 promptls nor the project's `models` knows. Whether a model is installed, or has its key, is no
 matter here: `promptls doctor` says that.
 
+The models of experiments in the project's settings are looked at too: `promptls check`, `promptls doctor` and
+the editor's log say what is wrong in the settings.
+
 ## Why is this bad?
 
 The experiment cannot be run.
