@@ -16,6 +16,7 @@ PROMPTS = {
     "a part with a slip": ("- name: a\n  contnet: b\n", Kind.PARTS),
     "a broken part": ("- name: a\n  content: b\n  role user\n", Kind.PARTS),
     "anything below a header": ("{#---\nname: x\n---#}\n", Kind.PARTS),
+    "a header that is being written": ("{#---\ninput_keys: [a]\noutput_key: b\n", Kind.PARTS),
     "a mapping with an instruction": ("instruction: Hi.\n", Kind.OBJECT),
     "an object in a raw block": ("{% raw %}\ninstruction: Write {{x}}.\n{% endraw %}\n", Kind.OBJECT),
     "a mapping with keys of an object": ("input_keys: [a]\noutput_key: b\n", Kind.OBJECT),
@@ -24,7 +25,8 @@ PROMPTS = {
 OTHERS = {
     "users of a system": "{% for u in users %}\n- name: {{ u.name }}\n  role: {{ u.role }}\n"
     "  password: {{ u.pw | hash }}\n{% endfor %}\n",
-    "users with a role": "- name: a\n  role: user\n  email: a@b.c\n- name: b\n  role: admin\n  email: b@b.c\n",
+    "users with a role": "- name: a\n  role: user\n  email: a@b.c\n"
+    "- name: b\n  role: admin\n  email: b@b.c\n",
     "Ansible tasks": "- name: Copy\n  copy:\n    content: x\n    dest: /y\n- name: Go\n  service: a=z\n",
     "an Ansible play": "- hosts: all\n  roles: [web]\n  tasks:\n    - name: a\n      debug: msg={{ b }}\n",
     "a compose file": "services:\n  web:\n    image: {{ image }}\n    environment: [A=b]\n",
