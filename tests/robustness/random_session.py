@@ -293,7 +293,8 @@ def _difference(old: Any, new: Any) -> str:
         for index, (first, second) in enumerate(zip(old, new, strict=False)):
             if first != second:
                 return f"{index} of {len(old)} and {len(new)}: {_difference(first, second)}"
-        return f"beyond {min(len(old), len(new))}: {(old + new)[min(len(old), len(new)) :]}"
+        shared = min(len(old), len(new))
+        return f"from {shared} on: {old[shared:]} and fresh {new[shared:]}"
     return f"{old!r} and fresh {new!r}"
 
 

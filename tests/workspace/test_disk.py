@@ -37,3 +37,20 @@ def test_a_file_that_no_scan_finds_is_no_part_of_the_workspace_once_it_is_closed
     workspace.close(str(path))
 
     assert list(workspace.snapshot.graph.paths) == []
+
+
+def test_a_file_that_was_away_for_a_moment_is_found_again(tmp_path: Path) -> None:
+    entry, tail = tmp_path / "entry.yml.j2", tmp_path / "tail.yml.j2"
+    entry.write_text("{% include 'tail.yml.j2' %}\n")
+    tail.write_text("- name: a\n")
+    workspace = Workspace([tmp_path])
+    workspace.scan()
+
+    tail.unlink()
+    workspace.disk_changed()
+    assert workspace.snapshot.includers(str(tail)) == frozenset()
+    tail.write_text("- name: a\n")
+    workspace.file_changed(str(tail))
+    workspace.disk_changed()
+
+    assert workspace.snapshot.includers(str(tail)) == {str(entry)}

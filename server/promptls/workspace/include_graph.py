@@ -57,6 +57,10 @@ class IncludeGraph:
         targets.pop(path, None)
         return IncludeGraph({**self._names, path: names}, self._roots, targets)
 
+    def looked_up_anew(self) -> IncludeGraph:
+        """The graph with the same names, which may lead to other files than before."""
+        return IncludeGraph(self._names, self._roots)
+
     def without(self, path: str) -> IncludeGraph:
         """The graph without one file."""
         return IncludeGraph({key: value for key, value in self._names.items() if key != path}, self._roots)

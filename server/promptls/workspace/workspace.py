@@ -78,7 +78,7 @@ class Workspace:
 
     def disk_changed(self) -> None:
         """Look again at whatever was looked up on disk, where it is asked for next."""
-        self._swap()
+        self._swap(graph=self.snapshot.graph.looked_up_anew())
 
     def scan(self) -> int:
         """Read which templates name which, for every prompt file below the roots; how many there are."""
