@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from promptls.meaning.paths import Each, Path
 from promptls.meaning.use import Use
+from promptls.text.nearest import is_slip
 
 _PYTHON: Final[dict[str, tuple[type, ...]]] = {
     "string": (str,),
@@ -33,6 +34,11 @@ _WORDS: Final = {
 }
 
 
+_GONE_THROUGH: Final = frozenset({Each.ELEMENT, Each.VALUE})
+_LEAST_LETTERS: Final = 3
+"""How many letters a name has at least that can be told to be misspelt."""
+
+
 def mismatch(schema: Any, use: Use) -> str | None:
     """What is wrong with using a value in this way; None where nothing certainly is.
 
@@ -44,7 +50,9 @@ def mismatch(schema: Any, use: Use) -> str | None:
             return None
         if isinstance(step.key, str):
             if not _has_key(schema, types, step.key):
-                return f"{_declared(use.path[:index], types)}, which has no `{step.key}`"
+                if any(each.key in _GONE_THROUGH for each in use.path[index + 1 :]):
+                    return None  # it is told where the loop begins
+                return f"{_declared(use.path[:index], types)}, which has no `{step.key}`{_meant(schema, step.key)}"
         elif not types <= _element_types(step.key):
             # A loop over what has no elements is told where it begins.
             is_told = step.key is not Each.INDEX or types & _element_types(step.key)
@@ -57,10 +65,15 @@ def mismatch(schema: Any, use: Use) -> str | None:
         attribute = use.need[1:]
         if _has_key(schema, types, attribute):
             return None
-        return f"{_declared(use.path, types)}, which has no `{attribute}`"
+        return f"{_declared(use.path, types)}, which has no `{attribute}`{_meant(schema, attribute)}"
     if types & _ALLOWED[use.need]:
         return None
     return f"{_declared(use.path, types)}, {_WORDS[use.need]}"
+
+
+def _meant(schema: Any, key: str) -> str:
+    meant = slip_of(schema, key)
+    return f"; did you mean `{meant}`?" if meant else ""
 
 
 def declared_types(schema: Any) -> frozenset[str] | None:
@@ -90,12 +103,26 @@ def _element_types(key: object) -> frozenset[str]:
 
 def _has_key(schema: Mapping[str, Any], types: frozenset[str], key: str) -> bool:
     """Whether a value of one of the types may have an attribute or a key of this name."""
-    if "object" in types:
-        properties = schema.get("properties")
-        is_closed = schema.get("additionalProperties") is False and "patternProperties" not in schema
-        if not is_closed or not isinstance(properties, Mapping) or key in properties:
-            return True
+    if "object" in types and not lacks_property(schema, key):
+        return True
     return any(hasattr(python, key) for kind in types for python in _PYTHON[kind])
+
+
+def lacks_property(schema: Mapping[str, Any], key: str) -> bool:
+    """Whether a mapping of this schema has no such key: it allows no other ones, or `key` is a slip of one."""
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping) or key in properties:
+        return False
+    is_closed = schema.get("additionalProperties") is False and "patternProperties" not in schema
+    return is_closed or slip_of(schema, key) is not None
+
+
+def slip_of(schema: Any, key: str) -> str | None:
+    """The declared property of which `key` is most likely a misspelling."""
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not isinstance(properties, Mapping) or len(key) < _LEAST_LETTERS:
+        return None
+    return next((name for name in map(str, properties) if is_slip(key, name)), None)
 
 
 def _below(schema: Mapping[str, Any], types: frozenset[str], key: object) -> Any:

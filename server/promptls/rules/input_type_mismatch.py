@@ -49,7 +49,7 @@ from promptls.meaning.paths import Path
 from promptls.meaning.shape import Shape, shape_of_schema
 from promptls.meaning.shapes import resolved_uses, used_shapes
 from promptls.meaning.use import Use
-from promptls.rules.declared_types import mismatch
+from promptls.rules.declared_types import lacks_property, mismatch
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule
 from promptls.text.span import Span
 from promptls.workspace.ways import ways_to
@@ -124,7 +124,7 @@ def _may_differ(declared: Shape, used: Shape, schema: Any) -> bool:
         return True
     for name, below in used.keys:
         own = declared.key(name)
-        if own is None and schema.get("additionalProperties") is False:
+        if own is None and lacks_property(schema, name):
             return True
         properties = schema.get("properties")
         inner = properties.get(name) if isinstance(properties, Mapping) else None

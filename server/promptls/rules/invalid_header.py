@@ -3,7 +3,8 @@
 ## What it does
 
 Reports YAML errors in the header, keys that promptls does not know, with the nearest one
-that it does, and values of the wrong type.
+that it does, values of the wrong type, types that JSON Schema does not have, and encodings that
+nobody knows.
 
 ## Why is this bad?
 
@@ -38,6 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.rules.aspects import declarations
+from promptls.rules.declared_schemas import schema_problems
 from promptls.rules.rule import DECLARING_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.settings.header import HEADER_KEYS
 from promptls.text.nearest import nearest
@@ -52,6 +54,23 @@ def check(context: FileContext) -> Iterator[Finding]:
             if meant:
                 fixes = (Fix(f"Change to `{meant}`", (Edit(problem.span, meant),), preferred=True),)
         yield Finding(problem.span, problem.message, fixes)
+    tree = context.template.declarations.tree
+    yield from schema_problems(tree.value("input_keys") if tree else None)
+    yield from _unknown_encoding(context)
+
+
+def _unknown_encoding(context: FileContext) -> Iterator[Finding]:
+    from promptls.tokens.encodings import ENCODING_NAMES, UnknownEncodingError, encoding_name
+
+    name = context.template.declarations.settings.encoding
+    span = context.template.declarations.value_span("encoding")
+    if span is None or name is None or name in ENCODING_NAMES:
+        return
+    try:
+        encoding_name(name)
+    except UnknownEncodingError as error:
+        fix = Fix(f"Change to `{error.nearest}`", (Edit(span, error.nearest),))
+        yield Finding(span, f"tokens cannot be counted: {str(error)[:1].lower()}{str(error)[1:]}", (fix,))
 
 
 RULE = Rule(

@@ -97,7 +97,8 @@ def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[
     if any(template is not None and template.syntax_problems for template in included):
         return
     span, related, in_file = _places(context, failure)
-    if failure.kind == "parts" and in_file is not None and _is_known(context, *in_file):
+    may_be_known = failure.kind == "parts" or "could not determine a constructor" in failure.message
+    if may_be_known and in_file is not None and _is_known(context, *in_file):
         return
     message = _message(failure, sample_words(rendering.sample))
     yield Finding(span, message, _fixes(failure, context), related)

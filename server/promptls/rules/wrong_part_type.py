@@ -43,6 +43,8 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
 from promptls.text.span import Span
 
+_LOADED = frozenset({"", "str", "int", "float", "bool", "null", "timestamp", "binary", "merge", "value"})
+"""The tags of scalars that libyaml's safe loader knows."""
 _WORDS = {"int": "a number", "float": "a number", "bool": "a truth value", "timestamp": "a date"}
 
 
@@ -67,6 +69,8 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
 
 def _of_key(entry: Entry) -> Iterator[Finding]:
     value = entry.value
+    if isinstance(value, Scalar) and value.tag not in _LOADED:
+        yield Finding(value.span, f"the YAML loader of Prompt Poet refuses the tag of `{value.tag}`")
     match key_text(entry):
         case "truncation_priority" if not _is_number(value):
             what = "text" if isinstance(value, Scalar) and value.tag == "str" else "anything else"

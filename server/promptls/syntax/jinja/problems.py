@@ -15,6 +15,7 @@ from promptls.syntax.problem import SyntaxProblem
 from promptls.text.nearest import did_you_mean
 from promptls.text.span import Span
 
+_ELIFS: Final = frozenset({"elseif", "elsif", "elsf"})
 _OPENED: Final = {"}}": "{{", "%}": "{%", "#}": "{#", "{% endraw %}": "{% raw %}"}
 _NAMES: Final = {"output": "expression", "statement": "tag", "comment": "comment", "raw": "raw block"}
 
@@ -78,7 +79,8 @@ def _inside(tag: Tag) -> SyntaxProblem | None:
         return None
     if keyword and keyword not in KEYWORDS and keyword != "output":
         span = statement.keyword_span.shifted(tag.span.start)
-        return SyntaxProblem("jinja", span, f"unknown tag `{keyword}`{did_you_mean(keyword, KEYWORDS)}")
+        meant = "; did you mean `elif`?" if keyword in _ELIFS else did_you_mean(keyword, KEYWORDS)
+        return SyntaxProblem("jinja", span, f"unknown tag `{keyword}`{meant}")
     if tree.problems:
         problem = tree.problems[0]
         span = problem.span if problem.span.end > problem.span.start else _visible(tag, problem.span.start)

@@ -1,0 +1,82 @@
+"""An example with an input that is not what `input_keys` declares.
+
+## What it does
+
+Compares the inputs of each example with their JSON Schemas in `input_keys`: type, `enum`, limits and
+what else a schema says.
+
+## Why is this bad?
+
+The example shows the model, and whoever reads the prompt, data that its caller never passes; a preview
+with it shows a prompt that nobody gets, or fails.
+
+## Example
+
+```yaml
+{#---
+input_keys:
+  text: {type: string}
+  stars: {type: integer}
+output_key: label
+examples:
+  - {text: Never again., stars: one, label: bad}
+                                ^^^ invalid-example-input: `stars` of example 1 is not as declared: 'one' is not of type 'integer'
+---#}
+- name: review
+  content: |
+    {{ stars }} stars: {{ escape_special_characters(text) }}
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys:
+  text: {type: string}
+  stars: {type: integer}
+output_key: label
+examples:
+  - {text: Never again., stars: 1, label: bad}
+---#}
+- name: review
+  content: |
+    {{ stars }} stars: {{ escape_special_characters(text) }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.rules.aspects import declarations
+from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.rules.schema_error import schema_error
+from promptls.syntax.yaml.nodes import key_text
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """The inputs of examples that do not fit their schemas."""
+    declared = context.template.declarations
+    schemas = {key.name: key.schema for key in declared.inputs or () if key.schema}
+    if not schemas:
+        return
+    for number, example in enumerate(declared.examples, start=1):
+        for entry in example.entries:
+            name = key_text(entry)
+            if name not in schemas or name not in example.data:
+                continue
+            wrong = schema_error(example.data[name], schemas[name])
+            if wrong:
+                span = entry.key.span if entry.value.span.is_empty() else entry.value.span
+                yield Finding(span, f"`{name}` of example {number} is not as declared: {wrong}")
+
+
+RULE = Rule(
+    name="invalid-example-input",
+    summary="an example with an input that is not what `input_keys` declares",
+    severity="warning",
+    module=__name__,
+    kinds=DECLARING_KINDS,
+    check=check,
+    looks_at=(declarations,),
+)
