@@ -6,6 +6,7 @@ import re
 from enum import Enum
 from typing import Final
 
+from promptls.meaning.header import OPENING
 from promptls.meaning.parts import chunk_items
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import united
@@ -36,6 +37,9 @@ def kind_of(source: Source, *, has_header: bool) -> Kind:
     """The kind of a file by its own text; only its includers can tell that it is a section."""
     if source.at_items or any(isinstance(root, Sequence) for root in chunk_yaml(source.first_chunk).roots):
         return _list_kind(source, has_header=has_header)
+    if not has_header and source.first_chunk.text.lstrip("\ufeff \t\r\n").startswith(OPENING):
+        # What stands below is the header that is being written, and no prompt object.
+        return Kind.PARTS
     keys = top_keys(source)
     if "instruction" in keys and not {"hosts", "tasks"} & keys:
         return Kind.OBJECT
