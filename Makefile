@@ -34,10 +34,11 @@ test-python: setup ## the Python tests, but for those in editors
 fuzz: setup ## 100,000 random messages to the server, compared with a fresh one on the way
 	@PYTHONPATH=tests $(BIN)/python tests/robustness/random_session.py
 
-benchmark: setup ## how long typing waits, beside an empty server and other language servers
+benchmark: setup ## how long typing and rendering take, beside other servers and Prompt Poet
 	@$(BIN)/python tests/benchmarks/keystrokes.py --peers
 	@$(BIN)/python tests/benchmarks/workspace.py
 	@$(BIN)/python tests/benchmarks/memory.py
+	@$(BIN)/python tests/benchmarks/library.py
 
 lint: setup ## ruff and mypy
 	@printf '\nLint and types\n'

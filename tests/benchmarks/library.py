@@ -1,0 +1,187 @@
+"""How soon `promptls.load(…).render(…)` is done, beside the real Prompt Poet on the same templates and data.
+
+    python tests/benchmarks/library.py                      50, 500 and 5,000 lines
+    python tests/benchmarks/library.py --python PATH        with the Prompt Poet of that interpreter
+
+Prompt Poet is installed into an environment of its own the first time. The data are other ones
+each time, as in a chat that grows by a turn. What both come to must be equal, to the character and
+to the token, or the run fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import importlib.util
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from templates import template
+
+import promptls
+from promptls.tokens.encodings import load
+
+SIZES = (50, 500, 5_000)
+REPEATS = 15
+"""How many renderings of each kind: the first, and others whose median counts."""
+RELEASE = "prompt-poet==0.0.52"
+STEP = 100
+
+
+class Kind(NamedTuple):
+    """What is measured, and how Prompt Poet is asked for it."""
+
+    name: str
+    is_counted: bool = False
+    from_cache: bool = False
+
+
+KINDS = (
+    Kind("load, render"),
+    Kind("the same, Prompt Poet with from_cache", from_cache=True),
+    Kind("load, render, count, truncate", is_counted=True),
+    Kind("the same, Prompt Poet with from_cache", is_counted=True, from_cache=True),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--python", type=Path, help="an interpreter that has Prompt Poet")
+    parser.add_argument("--repeats", type=int, default=REPEATS)
+    arguments = parser.parse_args()
+    interpreter = arguments.python or peer_environment()
+    with tempfile.TemporaryDirectory() as folder:
+        jobs = made_jobs(Path(folder), arguments.repeats)
+        load("o200k_base")  # both have the vocabulary before the first measurement
+        ours = [measured(job) for job in jobs]
+        theirs = peer_results(interpreter, Path(folder), jobs) if interpreter else None
+    print_table(jobs, ours, theirs)
+    different = [
+        job["name"]
+        for job, our, their in zip(jobs, ours, theirs or (), strict=False)
+        if same(our) != same(their)
+    ]
+    if different:
+        sys.exit(f"promptls and Prompt Poet come to something else: {different}")
+
+
+def made_jobs(folder: Path, repeats: int) -> list[dict[str, Any]]:
+    """The jobs, each with a template of its own that nobody has compiled yet."""
+    jobs = []
+    for size in SIZES:
+        for number, kind in enumerate(KINDS):
+            path = folder / f"{size}-{number}.yml.j2"
+            path.write_text(template(size), "utf-8")
+            data = [data_of(turn) for turn in range(repeats)]
+            whole = promptls.load(path, encoding=lambda text: [0] * len(text)).render(data[-1])
+            # A limit that takes some turns out, in tokens of about four characters.
+            limit = whole.tokens.total // 4 if kind.is_counted else -1
+            jobs.append(
+                {
+                    "name": f"{size:,} lines: {kind.name}",
+                    "path": str(path.rename(path.with_name(f"prompt-{path.name}"))),
+                    "data": data,
+                    "token_limit": limit,
+                    "truncation_step": STEP,
+                    "is_counted": kind.is_counted,
+                    "from_cache": kind.from_cache,
+                }
+            )
+    return jobs
+
+
+def data_of(turn: int) -> dict[str, Any]:
+    """What a caller gives at the `turn`th turn of a chat."""
+    roles = ("user", "assistant")
+    turns = [
+        {"role": roles[number % 2], "text": f"Turn {number}: what about order {number * 37}?\nIt is late."}
+        for number in range(turn + 4)
+    ]
+    documents = [
+        {"title": f"Order {number}", "text": f"It left the house on day {number}. " * 5}
+        for number in range(3)
+    ]
+    return {"user": "Ann", "locale": "en", "tone": "calm", "turns": turns, "documents": documents}
+
+
+def measured(job: dict[str, Any]) -> dict[str, Any]:
+    """What promptls takes for a job, in milliseconds."""
+    times = []
+    for data in job["data"]:
+        started = time.perf_counter()
+        loaded = promptls.load(
+            job["path"], token_limit=job["token_limit"], truncation_step=job["truncation_step"]
+        )
+        prompt = loaded.render(data)
+        if job["is_counted"]:
+            prompt = prompt.truncate()
+        text = prompt.string
+        times.append(1000 * (time.perf_counter() - started))
+    tokens = prompt.tokens.total if job["is_counted"] else None
+    return {"first": times[0], "next": statistics.median(times[1:]), "string": text, "tokens": tokens}
+
+
+def same(result: dict[str, Any]) -> tuple[Any, Any]:
+    """What must be equal."""
+    return result["string"], result["tokens"]
+
+
+def peer_environment() -> Path | None:
+    """The interpreter of an environment with Prompt Poet, made where there is none; None where that fails."""
+    cache = Path(os.environ.get("PROMPTLS_CACHE") or Path.home() / ".cache" / "promptls")
+    interpreter = cache / "prompt-poet" / "bin" / "python"
+    if not interpreter.exists():
+        print(f"installing {RELEASE} …", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "venv", str(interpreter.parents[1])], check=True)
+    check = [str(interpreter), "-c", "import prompt_poet"]
+    if subprocess.run(check, capture_output=True, check=False).returncode == 0:
+        return interpreter
+    install = [str(interpreter), "-m", "pip", "install", "--quiet", RELEASE]
+    if subprocess.run(install, check=False).returncode:
+        print(f"{RELEASE} cannot be installed: promptls is measured alone.", file=sys.stderr)
+        return None
+    return interpreter
+
+
+def peer_results(interpreter: Path, folder: Path, jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What Prompt Poet takes for the same jobs."""
+    package = importlib.util.find_spec("bpe_openai")
+    assert package is not None
+    assert package.submodule_search_locations
+    packed = Path(package.submodule_search_locations[0], "data", "o200k_base.tiktoken.gz")
+    ranks = folder / "ranks"
+    ranks.write_bytes(gzip.decompress(packed.read_bytes()))
+    request = folder / "jobs.json"
+    request.write_text(json.dumps({"ranks": str(ranks), "jobs": jobs}), "utf-8")
+    script = Path(__file__).with_name("prompt_poet_peer.py")
+    done = subprocess.run(
+        [str(interpreter), str(script), str(request)], stdout=subprocess.PIPE, text=True, check=True
+    )
+    results: list[dict[str, Any]] = json.loads(done.stdout)
+    return results
+
+
+def print_table(
+    jobs: list[dict[str, Any]], ours: list[dict[str, Any]], theirs: list[dict[str, Any]] | None
+) -> None:
+    """One line a job: milliseconds, and how many times as long Prompt Poet takes."""
+    print(f"{'milliseconds':56}{'promptls':>18}{'Prompt Poet':>20}{'ratio':>16}")
+    print(f"{'':56}{'first':>9}{'next':>9}{'first':>11}{'next':>9}{'first':>8}{'next':>8}")
+    for number, (job, our) in enumerate(zip(jobs, ours, strict=True)):
+        line = f"{job['name']:56}{our['first']:9.2f}{our['next']:9.2f}"
+        if theirs is not None:
+            their = theirs[number]
+            line += f"{their['first']:11.2f}{their['next']:9.2f}"
+            line += "".join(f"{their[key] / our[key]:7.1f}x" for key in ("first", "next"))
+        print(line)
+
+
+if __name__ == "__main__":
+    main()
