@@ -85,6 +85,7 @@ def test_what_is_declared_goes_before_what_the_use_suggests(schema: str, value: 
         "{% if a and b.c %}{{ a }}{% endif %}",
         "{% for i in range(n) %}{{ i }}{% endfor %}{% if c > 3 %}{{ c }}{% endif %}{{ d + 1 }}",
         "{% if turns | length > 3 %}{{ turns }}{% endif %}{% for t in turns %}{{ t }}{% endfor %}",
+        "{% for c in codes %}{% set name = c.pop('name') %}{{ name }}{{ c.text }}{% endfor %}",
         "{{ turns[0].said }}{{ turns | length }}",
         "{% for each in a %}{% for one in each %}{{ one.b }}{% endfor %}{% endfor %}",
     ],

@@ -53,6 +53,8 @@ def words(text: str) -> dict[str, str]:
         ("{{ f(a, 1, k=b) }}{{ f(a) }}",
          {"a": "any", "b": "any", "f": "function of 1 to 2 arguments and k="}),
         ("{{ f(*a) }}", {"a": "any", "f": "function of 0 or more arguments"}),
+        ("{% set b = a.pop('c') %}{{ b }}{{ d.pop() }}", {"a": "mapping with c", "d": "any"}),
+        ("{{ a.pop('c', 0) }}", {"a": "mapping with c?"}),
         ("{{ a.run(1) }}", {"a": "mapping with run"}),
         ("{% set u = a.boss %}{{ u.name }}", {"a": "mapping with boss"}),
         ("{% set u = {} %}{{ u.name }}{% macro m(p) %}{{ p.q }}{% endmacro %}", {}),

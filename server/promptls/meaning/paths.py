@@ -69,6 +69,10 @@ def path_of(node: Expression) -> Path:
             function=Attribute(target=target, name="get"), arguments=(Constant(value=str() as key), *_)
         ):
             return _longer(path_of(target), Step(key, optional=True))
+        case Call(
+            function=Attribute(target=target, name="pop"), arguments=(Constant(value=str() as key), *rest)
+        ):
+            return _longer(path_of(target), Step(key, optional=bool(rest)))
         case Operation(operators=("or", *_), operands=(first, *_)):
             return with_optional_end(path_of(first))
         case _:
