@@ -112,7 +112,7 @@ def callees_of(context: FileContext, called: frozenset[str]) -> Callees:
 
 def _imported(context: FileContext, binding: Binding) -> Callee | None:
     """What an imported name leads to."""
-    statement = _statement_at(context.template, binding.span)
+    statement = statement_at(context.template, binding.span)
     node = statement.template if statement else None
     if statement is None or not isinstance(node, Constant) or not isinstance(node.value, str):
         return None
@@ -143,7 +143,8 @@ def is_call_block(chunk: Chunk, tag_start: int, call: Call) -> bool:
     return False
 
 
-def _statement_at(template: Template, span: Span) -> Statement | None:
+def statement_at(template: Template, span: Span) -> Statement | None:
+    """The statement of the tag that holds the place."""
     located = template.source.located(span.start)
     for tag in located.chunk.tags:
         if tag.kind == "statement" and tag.span.contains(span.start - located.start):

@@ -1,15 +1,17 @@
-"""An import that leads to no file.
+"""An import that leads to nothing.
 
 ## What it does
 
 Reports the written-out name of a template in an `import` or a `from … import` for which no file is
 there: neither from the folder of an entry template that leads here, nor from the setting
 `template_paths`, nor from a folder above. Names with `..` are reported too, because Jinja's loader
-refuses them.
+refuses them. Of a file that is there, reports names that are imported from it, or called in it, and
+that it neither defines nor sets.
 
 ## Why is this bad?
 
-Rendering fails with `TemplateNotFound`, also where no macro of the file is called.
+Rendering fails with `TemplateNotFound`, also where no macro of the file is called; a name that the
+file does not have prints nothing, and a call of it fails.
 
 ## Example
 
@@ -31,27 +33,31 @@ Use instead:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Final
 
-from promptls.rules.aspects import files, references
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
+from promptls.rules.aspects import files, names, references
+from promptls.rules.imported_names import lacking_imports, lacking_members, modules
+from promptls.rules.macro_calls import called, called_names
+from promptls.rules.rule import PARTS_KINDS, CheckNames, FileContext, Finding, Rule
 from promptls.rules.unresolved_reference import unresolved
 
 _KEYWORDS: Final = frozenset({"import", "from"})
 
 
-def check(context: FileContext) -> Iterable[Finding]:
+def check(context: FileContext) -> Iterator[Finding]:
     """The template names of imports that lead nowhere."""
-    return unresolved(context, _KEYWORDS)
+    yield from unresolved(context, _KEYWORDS)
+    yield from lacking_imports(context)
 
 
 RULE = Rule(
     name="unresolved-import",
-    summary="an import that leads to no file",
+    summary="an import that leads to no file, or of what the file does not have",
     severity="error",
     module=__name__,
     kinds=PARTS_KINDS,
     check=check,
-    looks_at=(references, files),
+    looks_at=(references, names, files),
+    check_names=CheckNames(modules, called_names, lacking_members, (called, names, references, files)),
 )
