@@ -9,6 +9,13 @@ VSCODE = types.ClientCapabilities(
         apply_edit=True,
         workspace_edit=types.WorkspaceEditClientCapabilities(
             document_changes=True,
+            resource_operations=[
+                types.ResourceOperationKind.Create,
+                types.ResourceOperationKind.Rename,
+                types.ResourceOperationKind.Delete,
+            ],
+            failure_handling=types.FailureHandlingKind.TextOnlyTransactional,
+            normalizes_line_endings=True,
             change_annotation_support=types.ChangeAnnotationsSupportOptions(groups_on_label=True),
         ),
         symbol=types.WorkspaceSymbolClientCapabilities(
@@ -23,6 +30,15 @@ VSCODE = types.ClientCapabilities(
         execute_command=types.ExecuteCommandClientCapabilities(dynamic_registration=True),
         configuration=True,
         workspace_folders=True,
+        file_operations=types.FileOperationClientCapabilities(
+            dynamic_registration=True,
+            did_create=True,
+            will_create=True,
+            did_rename=True,
+            will_rename=True,
+            did_delete=True,
+            will_delete=True,
+        ),
         code_lens=types.CodeLensWorkspaceClientCapabilities(refresh_support=True),
         inlay_hint=types.InlayHintWorkspaceClientCapabilities(refresh_support=True),
         diagnostics=types.DiagnosticWorkspaceClientCapabilities(refresh_support=True),
@@ -106,6 +122,9 @@ VSCODE = types.ClientCapabilities(
         document_link=types.DocumentLinkClientCapabilities(tooltip_support=True),
         code_action=types.CodeActionClientCapabilities(
             is_preferred_support=True,
+            disabled_support=True,
+            data_support=True,
+            resolve_support=types.ClientCodeActionResolveOptions(["edit", "command"]),
             code_action_literal_support=types.ClientCodeActionLiteralOptions(
                 types.ClientCodeActionKindOptions(
                     ["", "quickfix", "refactor", "source", "source.organizeImports"]
