@@ -13,6 +13,7 @@ from promptls.rendering.culprit_of import culprit_of
 from promptls.rendering.functions_file import line_in_functions, load_functions
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderedSection, RenderFailure, Rendering
+from promptls.rendering.stand_in import stand_in
 from promptls.rendering.values import plain
 from promptls.systems.prompt_poet import document
 from promptls.systems.prompt_poet.counts import PartCount, count_part
@@ -75,16 +76,6 @@ def _placed(
         turns=culprit.turns,
         include_line=culprit.includes[0].line if culprit.includes else None,
     )
-
-
-def stand_in(name: str) -> Callable[..., Any]:
-    """A function that answers with its first argument, or with its own name where it is given none."""
-
-    def answer(*arguments: Any, **keywords: Any) -> Any:
-        given = [*arguments, *keywords.values()]
-        return given[0] if given else f"<{name}>"
-
-    return answer
 
 
 def _render(job: RenderJob, data: Mapping[str, Any]) -> Prompt:
