@@ -11,6 +11,7 @@ from typing import Any, Final
 from promptls.library.compiled import CompiledFiles
 from promptls.library.counter import Encode, counter
 from promptls.library.error import PromptError
+from promptls.library.items import load_items
 from promptls.library.rendered import Counting, RenderedPrompt
 from promptls.rendering.culprit_of import culprit_of
 from promptls.systems.prompt_poet.cleanup import DEFAULT_MARKERS, Markers
@@ -100,7 +101,7 @@ class PromptTemplate:
         started = time.perf_counter()
         try:
             rendered = self._text(given)
-            parts = parse_parts(rendered.text, rendered.data, self._options)
+            parts = parse_parts(rendered.text, rendered.data, self._options, load_items)
         except PromptPoetError as error:
             # A function would be called again, and may do more than answer.
             is_harmless = not any(map(callable, given.values()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -142,10 +142,16 @@ def template_data(data: Mapping[str, Any], options: RenderOptions = DEFAULT_OPTI
 
 
 def parse_parts(
-    text: str, values: Mapping[str, Any], options: RenderOptions = DEFAULT_OPTIONS
+    text: str,
+    values: Mapping[str, Any],
+    options: RenderOptions = DEFAULT_OPTIONS,
+    load: Callable[[str], Any] = document.load,
 ) -> tuple[PromptPart, ...]:
-    """The parts in the rendered `text`; raises PromptPoetError of kind `yaml` or `parts`."""
-    loaded = document.load(text)
+    """The parts in the rendered `text`; raises PromptPoetError of kind `yaml` or `parts`.
+
+    `load` gives the data of a YAML text, as `document.load` does; they are not changed here.
+    """
+    loaded = load(text)
     try:
         return build_parts(
             loaded, values, markers=options.markers, allow_token_overrides=options.allow_token_overrides
