@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from promptls.text.nearest import did_you_mean, nearest
+from promptls.text.nearest import did_you_mean, is_close, nearest
 
 
 def test_the_nearest_name_is_found_whatever_its_case() -> None:
@@ -14,3 +14,17 @@ def test_a_name_that_is_like_none_has_no_nearest() -> None:
 
 def test_a_message_ends_with_the_nearest_name() -> None:
     assert did_you_mean("naem", ["name"]) == "; did you mean `name`?"
+
+
+@pytest.mark.parametrize(
+    ("word", "meant", "is_it"),
+    [
+        ("to_json", "tojson", True),
+        ("contnet", "content", True),
+        ("regex_replace", "replace", False),
+        ("query2", "query", False),
+        ("extra", "text", False),
+    ],
+)
+def test_only_a_clear_misspelling_is_mended_without_looking(word: str, meant: str, is_it: bool) -> None:
+    assert is_close(word, meant) is is_it

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from promptls.rules.rule import Edit, Finding, Fix, Severity
 from promptls.syntax.jinja.nodes import Expression, Keyword
 from promptls.syntax.jinja.signature import Signature, Taken
-from promptls.text.nearest import nearest
+from promptls.text.nearest import is_close, nearest
 from promptls.text.span import Span
 
 
@@ -59,5 +59,5 @@ def _unknown(signature: Signature, name: str, span: Span, known: list[str]) -> F
     meant = nearest(name, known)
     if meant is None:
         return Finding(span, message)
-    fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True)
+    fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), is_close(name, meant))
     return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))

@@ -51,6 +51,7 @@ from promptls.rules.aspects import declarations, files, names, references
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
 from promptls.rules.undeclared_in_section import entries_words, include_places, unprovided_readings
 from promptls.rules.undeclared_readings import binding_of, undeclared_readings
+from promptls.text.nearest import is_close
 from promptls.text.span import Span
 
 
@@ -68,12 +69,13 @@ def check(context: FileContext) -> Iterator[Finding]:
             related = RelatedPlace(context.path, elsewhere.span, f"`{name}` is bound here")
             yield Finding(reading.span, message, related=(related,))
         elif meant is not None:
-            fix = Fix(f"Change to `{meant}`", (Edit(reading.span, meant),), preferred=True)
+            fix = Fix(f"Change to `{meant}`", (Edit(reading.span, meant),), is_close(name, meant))
             message = f"nothing is named `{name}`; did you mean `{meant}`?"
             yield Finding(reading.span, message, (fix, *added_input(context, name)))
     for found in unprovided_readings(context):
         if found.meant is not None:
-            fix = Fix(f"Change to `{found.meant}`", (Edit(found.reading.span, found.meant),), preferred=True)
+            edit = Edit(found.reading.span, found.meant)
+            fix = Fix(f"Change to `{found.meant}`", (edit,), is_close(found.reading.name, found.meant))
             message = (
                 f"nothing is named `{found.reading.name}` in {entries_words(found)}, "
                 f"which this file is included from; did you mean `{found.meant}`?"

@@ -50,6 +50,7 @@ from promptls.rules.aspects import declarations
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import key_text
+from promptls.text.nearest import is_close
 
 
 def check(context: FileContext) -> Iterator[Finding]:
@@ -60,11 +61,17 @@ def check(context: FileContext) -> Iterator[Finding]:
         return
     known = [*(key.name for key in declarations.inputs), output]
     for example in declarations.examples:
+        lacking = [name for name in known if name not in example.data]
         for entry in example.entries:
             key = key_text(entry)
             if key is None or key in known or key == "<<":
                 continue
-            yield misspelt(entry.key.span, f"`{key}` is neither an input nor the output", key, known)
+            message = f"`{key}` is neither an input nor the output"
+            twin = next((name for name in known if name in example.data and is_close(key, name)), None)
+            if twin is None:
+                yield misspelt(entry.key.span, message, key, lacking)
+            else:
+                yield Finding(entry.key.span, f"{message}; did you mean `{twin}`?")
 
 
 RULE = Rule(

@@ -47,7 +47,9 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             key = key_text(entry)
             if key is None or key in PART_KEYS or key == "<<":
                 continue
-            yield misspelt(entry.key.span, f"`{key}` is no key of a part", key, PART_KEYS)
+            found = misspelt(entry.key.span, f"`{key}` is no key of a part", key, PART_KEYS)
+            is_taken = any(part.entry(meant) and f"`{meant}`?" in found.message for meant in PART_KEYS)
+            yield replace(found, fixes=()) if is_taken else found
         sections = part.value("sections")
         for item in sections.items if isinstance(sections, Sequence) else ():
             for entry in item.entries if isinstance(item, Mapping) else ():

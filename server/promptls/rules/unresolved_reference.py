@@ -94,10 +94,21 @@ def _meant(context: FileContext, name: str) -> str | None:
     plain = PurePath(*(part for part in written.split("/") if part not in {"", ".", ".."}))
     for folder in folders:
         names = _names_in(context, str(Path(folder) / plain.parent))
-        near = nearest(plain.name, names - {PurePath(context.path).name})
+        near = _like(plain.name, names - {PurePath(context.path).name})
         if near is not None:
             return (plain.parent / near).as_posix()
     return None
+
+
+def _like(name: str, names: set[str]) -> str | None:
+    """The name that is most like `name` without its extensions, which all templates share."""
+    stem = nearest(_stem(name), map(_stem, sorted(names)))
+    alike = sorted(each for each in names if _stem(each) == stem)
+    return (nearest(name, alike) or alike[0]) if alike else None
+
+
+def _stem(name: str) -> str:
+    return name.partition(".")[0]
 
 
 def _name_from(folders: tuple[str, ...], path: str) -> str | None:

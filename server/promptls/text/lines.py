@@ -34,7 +34,14 @@ class Place(NamedTuple):
 
 def line_starts(text: str) -> list[int]:
     """The offset at which each line begins; a text of n line ends has n + 1 lines."""
-    return [0, *(match.end() for match in _LINE_END.finditer(text))]
+    if "\r" in text:
+        return [0, *(match.end() for match in _LINE_END.finditer(text))]
+    starts = [0]
+    end = text.find("\n") + 1
+    while end:
+        starts.append(end)
+        end = text.find("\n", end) + 1
+    return starts
 
 
 def place_of(starts: list[int], offset: int) -> Place:

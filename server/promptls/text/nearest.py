@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
+from typing import Final
+
+_CLOSE: Final = 0.75
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -17,6 +20,17 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a message that names the nearest known name, or nothing."""
     found = nearest(name, known)
     return f"; did you mean `{found}`?" if found else ""
+
+
+def is_close(word: str, meant: str) -> bool:
+    """Whether `word` is so much like `meant` that it can be changed to it without looking.
+
+    Names with other digits, and names of which one is part of a longer one, often are both right.
+    """
+    first, second = word.casefold(), meant.casefold()
+    if [letter for letter in first if letter.isdigit()] != [letter for letter in second if letter.isdigit()]:
+        return False
+    return SequenceMatcher(None, first, second).ratio() >= _CLOSE
 
 
 def is_slip(word: str, meant: str) -> bool:
