@@ -6,7 +6,7 @@ from promptls.syntax.jinja.scan import Tag, scan
 
 
 def tags(text: str) -> list[Tag]:
-    return list(scan(text, 0, stop_at_items=False, missing=set()).tags)
+    return list(scan(text, 0, items=None, missing=set()).tags)
 
 
 @pytest.mark.parametrize(

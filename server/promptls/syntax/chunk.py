@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cached_property, wraps
 from typing import Final, NamedTuple, TypeVar
 
-from promptls.syntax.jinja.scan import UNSEEN, Tag, scan
+from promptls.syntax.jinja.scan import UNSEEN, Tag, items_pattern, scan
 from promptls.text.lines import line_starts
 from promptls.text.span import Span
 
@@ -111,9 +111,10 @@ def cut(text: str, *, at_items: bool) -> list[Chunk]:
     """The chunks of `text`, in order; at least one, and together the whole text."""
     chunks = []
     start = 0
+    items = items_pattern(text) if at_items else None
     missing: set[re.Pattern[str]] = set()
     while True:
-        found = scan(text, start, stop_at_items=at_items, missing=missing)
+        found = scan(text, start, items=items, missing=missing)
         reach = UNSEEN if found.seen >= UNSEEN else max(0, found.seen - found.end)
         chunks.append(Chunk(text[start : found.end], found.tags, reach=reach))
         start = found.end

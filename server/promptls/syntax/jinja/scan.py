@@ -19,7 +19,8 @@ from promptls.text.span import NOWHERE, Span
 _OPENING: Final = r"\{\{|\{%|\{#"
 _NEXT: Final = re.compile(_OPENING)
 _NEXT_OR_LINE_END: Final = re.compile(_OPENING + r"|[\r\n]")
-_NEXT_OR_ITEM: Final = re.compile(_OPENING + r"|(?:(?<=\n)|(?<=\r))-(?=[ \t\r\n]|\Z)")
+_ITEM: Final = re.compile(r"\n-(?=[ \t\r\n]|\Z)")
+_ITEM_BEHIND_ANY_LINE_END: Final = re.compile(r"[\n\r]-(?=[ \t\r\n]|\Z)")
 _INSIDE: Final = re.compile(
     r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[-+]?%\}|-?\}\}|""" + _OPENING + r"|[\[({\])}'\"]", re.DOTALL
 )
@@ -74,29 +75,35 @@ UNSEEN: Final = 1 << 60
 """An offset behind every text."""
 
 
-def scan(text: str, start: int, *, stop_at_items: bool, missing: set[re.Pattern[str]]) -> Scan:
+def items_pattern(text: str) -> re.Pattern[str]:
+    """The pattern of a line end with a list item behind it, the quickest that the text allows."""
+    return _ITEM_BEHIND_ANY_LINE_END if "\r" in text else _ITEM
+
+
+def scan(text: str, start: int, *, items: re.Pattern[str] | None, missing: set[re.Pattern[str]]) -> Scan:
     """The tags of `text` from `start` on, their spans counted from `start`.
 
-    With `stop_at_items` the scan ends before the next line that begins a list item in the
-    first column (`- …`) outside every tag; else at the end of the text. `missing` remembers, from
-    one scan of the text to the next, which ends were looked for and stand nowhere further on.
+    With `items`, the `items_pattern` of the text, the scan ends before the next line that begins a
+    list item in the first column (`- …`) outside every tag; else at the end of the text. `missing`
+    remembers, from one scan of the text to the next, which ends were looked for and stand nowhere
+    further on.
     """
-    pattern = _NEXT_OR_ITEM if stop_at_items else _NEXT
     tags: list[Tag] = []
     position = start
     seen = 0
-    while match := pattern.search(text, position):
-        at = match.start()
-        if match.group() == "-":
-            if at == start:
-                position = at + 1
-                continue
-            return Scan(tuple(tags), at, seen)
-        tag, tag_seen = _tag(text, at, start, missing)
+    end = start if items is not None else len(text)
+    while True:
+        if items is not None and end <= position:
+            item = items.search(text, max(position - 1, start))
+            end = len(text) if item is None else item.start() + 1
+            items = items if item is not None else None
+        match = _NEXT.search(text, position, end)
+        if match is None:
+            return Scan(tuple(tags), end, seen)
+        tag, tag_seen = _tag(text, match.start(), start, missing)
         seen = max(seen, tag_seen)
         tags.append(tag)
         position = start + tag.span.end
-    return Scan(tuple(tags), len(text), seen)
 
 
 def _tag(text: str, at: int, base: int, missing: set[re.Pattern[str]]) -> tuple[Tag, int]:
