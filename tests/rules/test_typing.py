@@ -83,3 +83,16 @@ def test_typing_a_line_takes_no_finding_from_another(place: str, typed: str) -> 
 
     for end in range(len(typed) + 1):
         assert findings(text.replace(place, f"{indent}{typed[:end]}\n"), line) == before
+
+
+@pytest.mark.parametrize(
+    "typed", ["token_limit: 20", "description: \"a 'b' c\"", "samples: [a, {b: c}]", "# note"]
+)
+def test_typing_a_key_of_the_header_takes_no_finding_from_another_line(typed: str) -> None:
+    text = TEXT.replace(IN_CONTENT, "").replace(IN_PART, "")
+    before = findings(text, -1)
+    place = "---#}"
+    line = text[: text.index(place)].count("\n")
+
+    for end in range(len(typed) + 1):
+        assert not before - findings(text.replace(place, f"{typed[:end]}\n{place}"), line)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -19,6 +20,11 @@ from promptls.text.span import NOWHERE, Span
 
 OPENING: Final = "{#---"
 CLOSING: Final = "---#}"
+_DECIDING_KEYS: Final = frozenset({"input_keys", "output_key", "functions"})
+"""The keys without which findings on names would be guesses."""
+_KEY_BEGINS: Final = re.compile(r"^(?=[^\s#-])", re.MULTILINE)
+_FIRST_WORD: Final = re.compile(r"\w+")
+_BUT_LINE_BREAK: Final = re.compile(r"[^\n]")
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -109,7 +115,11 @@ def _read(text: str, begin: int, base: int, end: int) -> Declarations:
             offset = text.rfind("\n", 0, written) + 1
         place = Span(base + offset, base + max(line_end(text, offset), offset + 1))
         problem = HeaderProblem("syntax", place, composed.error.message)
-        return Declarations(Span(begin, end), problems=(problem,))
+        rest = _without_broken_keys(text)
+        if rest is None:
+            return Declarations(Span(begin, end), problems=(problem,))
+        declared = _read(rest, begin, base, end)
+        return replace(declared, problems=(problem, *declared.problems))
     if composed.root is None:
         return Declarations(Span(begin, end))
     if not isinstance(composed.root, Mapping):
@@ -127,6 +137,30 @@ def _read(text: str, begin: int, base: int, end: int) -> Declarations:
         problem = HeaderProblem("invalid-value", composed.root.span, "an alias stands inside its own anchor")
         return Declarations(Span(begin, end), composed.root, problems=(problem,))
     return declarations_of(composed.root, data, Span(begin, end), frozenset())
+
+
+def _without_broken_keys(text: str) -> str | None:
+    """The header with spaces for the keys whose YAML is broken, so that all others keep their places.
+
+    None where that mends nothing, and where one of them decides what the names in the file mean.
+    """
+    rest, found = [], False
+    for block in _KEY_BEGINS.split(text):
+        if _is_mapping(block):
+            rest.append(block)
+            continue
+        word = _FIRST_WORD.match(block)
+        if word is not None and word[0] in _DECIDING_KEYS:
+            return None
+        rest.append(_BUT_LINE_BREAK.sub(" ", block))
+        found = True
+    mended = "".join(rest)
+    return mended if found and _is_mapping(mended) else None
+
+
+def _is_mapping(text: str) -> bool:
+    composed = compose(text, Span, lambda _span: False)
+    return composed.error is None and (composed.root is None or isinstance(composed.root, Mapping))
 
 
 def _is_inside_itself(value: Any, around: tuple[int, ...]) -> bool:
