@@ -47,12 +47,15 @@ def load(
     did not change is compiled once, however often it is loaded, and one that did change is seen by
     the next rendering.
 
+    What the file's header declares counts in editors and on the command line; to Prompt Poet, and
+    here, the header is a comment.
+
     `encoding` counts tokens: the name of an encoding or of a model, or a function from a text to
     its token ids. `token_limit`, in tokens, is what the template reads as `token_limit` and what
     `truncate` keeps to in steps of `truncation_step` tokens; -1 is none. With
     `allow_token_overrides`, parts may preset their token ids. `markers` are what stands for spaces
     and line breaks in contents. Jinja's sandbox keeps the template from Python's internals, and
-    `sandboxed=False` renders without it.
+    `sandboxed=False` renders without it. Time and memory are those of the process.
 
     Raises PromptError: of kind `load` where the file is not there, is not UTF-8, or is no Jinja, and
     of kind `tokens` for an unknown encoding.

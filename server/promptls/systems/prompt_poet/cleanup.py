@@ -42,6 +42,9 @@ def escape(text: str, markers: Markers = DEFAULT_MARKERS) -> str:
         .replace("\u2029", "\\u2029")
         .replace("\u0085", "\\u0085")
     )
+    if escaped.isprintable():
+        # Python calls nothing of a category C* printable.
+        return escaped
     return "".join(character for character in escaped if unicodedata.category(character)[0] != "C")
 
 
