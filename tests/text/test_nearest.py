@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from promptls.text.nearest import did_you_mean, is_close, nearest
 
 

@@ -56,7 +56,8 @@ from promptls.text.span import Span
 
 _WHATEVER_THE_DATA: Final = frozenset({"timeout", "memory"})
 _BY_DATA: Final = frozenset({"render", "sandbox"})
-_IN_HEADER: Final = {"data": "samples", "functions": "functions"}
+_IN_HEADER: Final = {"functions": "functions"}
+"""Failures that stand at a key of the header. What `samples` lacks is for `invalid-sample` to say."""
 
 
 def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[Finding]:

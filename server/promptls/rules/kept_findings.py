@@ -13,7 +13,7 @@ from promptls.rules.aspects import same
 from promptls.rules.rule import Aspect, CheckNames, FileContext, Finding, Rule, Severity
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.group import Piece
+from promptls.syntax.group import Group, Piece
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -59,11 +59,27 @@ def in_chunks(piece: Piece, choice: Choice) -> Found:
             if rule.check_chunk is not None
             for finding in found_by(rule, severity, rule.check_chunk, piece, choice.project)
         )
+    elif (
+        _is_still_clean(piece, in_chunks, choice)
+        and piece.before
+        and in_chunks(piece.before[2], choice) is _NOTHING
+    ):
+        found = _NOTHING
     else:
         children = [in_chunks(child, choice) for child in piece.children]
         found = joined(piece.starts, children, choice.most_hints)
     piece.kept[in_chunks] = (choice, found)
     return found
+
+
+def _is_still_clean(group: Group, key: object, *basis: object) -> bool:
+    """Whether nothing was found in the group that this one was, on the same basis."""
+    known = group.before[0].get(key) if group.before is not None else None
+    return (
+        isinstance(known, tuple)
+        and known[-1] is _NOTHING
+        and all(one is other for one, other in zip(known, basis, strict=False))
+    )
 
 
 def in_declared(piece: Piece, choice: Choice, declared: Declarations) -> Found:
@@ -78,6 +94,12 @@ def in_declared(piece: Piece, choice: Choice, declared: Declarations) -> Found:
             if rule.check_declared is not None
             for finding in found_by(rule, severity, rule.check_declared, piece, declared, choice.project)
         )
+    elif (
+        _is_still_clean(piece, in_declared, choice, declared)
+        and piece.before
+        and in_declared(piece.before[2], choice, declared) is _NOTHING
+    ):
+        found = _NOTHING
     else:
         children = [in_declared(child, choice, declared) for child in piece.children]
         found = joined(piece.starts, children, choice.most_hints)
@@ -140,6 +162,12 @@ class _ByNames:
                 return known[2]  # type: ignore[no-any-return]  # put there below
         if isinstance(piece, Chunk):
             found = _of_chunk(found_by(self._rule, self._severity, self._check.check, piece, self._facts))
+        elif (
+            _is_still_clean(piece, key, self._choice, self._facts)
+            and piece.before
+            and self.found_in(piece.before[2]) is _NOTHING
+        ):
+            found = _NOTHING
         else:
             children = [self.found_in(child) for child in piece.children]
             found = joined(piece.starts, children, self._choice.most_hints)

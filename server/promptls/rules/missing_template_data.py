@@ -75,6 +75,9 @@ def check(context: FileContext) -> Iterator[Finding]:
                 given = f"; it gives `{meant}`, which nothing reads" if meant else ""
                 unread -= {meant or ""}
                 yield _finding(place, f"{_call(call)} without `{name}`{given}", call)
+        for key in sorted(call.keys & INJECTED):
+            start = Span(0, min(1, len(context.template.source)))
+            yield _finding(start, f"{_call(call)} with `{key}`, which Prompt Poet refuses in the data", call)
         for key in sorted(unread):
             start = Span(0, min(1, len(context.template.source)))
             message = f"{_call(call)} with `{key}`, which nothing in it reads"

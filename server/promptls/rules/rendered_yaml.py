@@ -101,6 +101,10 @@ def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[
     if may_be_known and in_file is not None and _is_known(context, *in_file):
         return
     message = _message(failure, sample_words(rendering.sample))
+    if failure.value is None and _is_indented_include(context, failure):
+        message += (
+            "; of what is included, only the first line is indented (`{% filter indent(4) %}` indents all)"
+        )
     yield Finding(span, message, _fixes(failure, context), related)
 
 
@@ -115,6 +119,14 @@ def _message(failure: RenderFailure, sample: str) -> str:
     if failure.rendered_line is not None:
         line = f" at its line {failure.rendered_line + 1}, `{_shown_line(failure)}`"
     return f"with {sample}{_turns(failure)}, the rendered text is no YAML{line}: {said}"
+
+
+def _is_indented_include(context: FileContext, failure: RenderFailure) -> bool:
+    """Whether what failed was printed by an include with white space in front of it."""
+    if failure.kind != "yaml" or failure.include_line is None:
+        return False
+    source = context.template.source
+    return source.slice(source.line_span(failure.include_line))[:1] in {" ", "\t"}
 
 
 def _why(failure: RenderFailure) -> str:
