@@ -25,6 +25,12 @@ RIGHT = {
     "an expression on a line in a block scalar": "- name: a\n  content: |\n{{ text | indent(4) }}\n    b\n",
     "two expressions on a block's first line": "- name: a\n  content: |\n    {{ b }} {{ c }}\n    d\n",
     "a space behind an expression on the first line": "- name: a\n  content: |\n    {{ b }} \n    d\n",
+    "deeper lines below a text's first expression":
+        "- name: a\n  content: |\n    {{ b }}\n\n      - c\n    d\n",
+    "deeper lines below an expression in an `if`":
+        "- name: a\n  content: >- # why\n  {% if b %}\n    {{ b }}\n  {% endif %}\n      - c\n    d\n",
+    "deeper lines below a first expression, and one between parts":
+        "- name: a\n  content: |\n    {{ b }}\n      - c\n    d\n{{ more_parts }}\n",
     "a macro": "{% macro m() %}\n: [ no yaml\n{% endmacro %}\n- name: a\n  content: b\n",
     "a filter block": "{% filter upper %}\n: [ no yaml\n{% endfilter %}\n- name: a\n  content: b\n",
     "a block that is set": "{% set a %}: [ {% endset %}\n- name: a\n  content: b\n",
@@ -49,6 +55,8 @@ def test_yaml_that_jinja_completes_has_no_errors(name: str) -> None:
         ("- name: a: b\n", ": b", "`: ` cannot stand here"),
         ("- name: 'a\n  content: b\n", "'a", "a quoted value that is not closed"),
         ("- name: a\n\tcontent: b\n", "\tcontent: b", "a tab cannot indent YAML"),
+        ("- name: a\n  content: |\n    b\n   {{ c }}\n      d\n   e\n", "e", "expected"),
+        ("- name: a\n  content: |\n    {{ b }}\n   c\n", "c", "expected"),
         ("- name: @a\n", "@a", "this character cannot begin a value"),
         ("- name: a\n  content: *nowhere\n", "*nowhere", "no anchor `&nowhere` is defined"),
         ("- name: a\n{% if x %}\n  content: b: c\n{% endif %}\n", ": c", "`: ` cannot stand here"),

@@ -8,8 +8,9 @@ Every place of a projection leads back to its place in the chunk.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -22,6 +23,7 @@ from promptls.text.span import Span
 PLACEHOLDER: Final = "x"
 _NOT_PRINTED: Final = frozenset({"macro", "call", "set", "filter"})
 """Blocks whose body is not printed where it stands, or is changed before it is."""
+_BLOCK_HEADER: Final = re.compile(r"(?:^|[:\-\s])[|>][-+1-9]{0,2}(?:[ \t]+#[^\r\n]*)?\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +64,15 @@ def has_else(chunk: Chunk, pair: Pair) -> bool:
     return bool(pair.middles) and "else" in chunk.tags[pair.middles[-1]].text
 
 
-def project(chunk: Chunk, choices: Mapping[int, int] | None = None) -> Projection:
+def project(
+    chunk: Chunk, choices: Mapping[int, int] | None = None, *, begins_texts: bool = False
+) -> Projection:
     """The projection of a chunk.
 
     `choices` maps the opening tag of an `if` to the number of the branch that is taken; a
-    number past the last branch takes none. Without it all branches stand.
+    number past the last branch takes none. Without it all branches stand. What a tag prints on a
+    line of its own is left out, as if it printed nothing; with `begins_texts` not at the start of a
+    block scalar's text, whose indentation counts for the lines below.
     """
     skipped = _skipped(chunk, choices or {})
     pieces: list[str] = []
@@ -95,7 +101,7 @@ def project(chunk: Chunk, choices: Mapping[int, int] | None = None) -> Projectio
         if trim:
             begin += len(literal) - len(literal.lstrip())
             literal = chunk.text[begin:end]
-        elif index and _is_left_out(chunk, chunk.tags[index - 1]):
+        elif index and _is_left_out(chunk, chunk.tags[index - 1], begins_texts=begins_texts):
             begin += len(literal) - len(literal.lstrip(" \t"))
             literal = chunk.text[begin:end]
         if tag and tag.trims_before:
@@ -105,7 +111,8 @@ def project(chunk: Chunk, choices: Mapping[int, int] | None = None) -> Projectio
             break
         skip = skipped.get(index)
         if skip is None:
-            _add_tag(chunk, tag, add)
+            printed, place = _printed(chunk, tag, begins_texts=begins_texts)
+            add(printed, *place)
             position, trim, index = tag.span.end, tag.trims_after, index + 1
         elif skip.whole_block:
             if skip.keyword == "filter" and not stands_alone(chunk, tag):
@@ -117,19 +124,33 @@ def project(chunk: Chunk, choices: Mapping[int, int] | None = None) -> Projectio
     return Projection("".join(pieces), tuple(starts), tuple(origins), tuple(ends))
 
 
-def _add_tag(chunk: Chunk, tag: Tag, add: Callable[[str, int, int], None]) -> None:
+def _printed(chunk: Chunk, tag: Tag, *, begins_texts: bool) -> tuple[str, Span]:
+    """What stands for a tag, and where that is in the chunk."""
     if tag.kind == "raw":
-        add(chunk.text[tag.body.start : tag.body.end], tag.body.start, tag.body.end)
-    elif tag.kind == "output" and not stands_alone(chunk, tag):
-        add(PLACEHOLDER * len(tag.text), tag.span.start, tag.span.end)
+        return chunk.text[tag.body.start : tag.body.end], tag.body
+    if tag.kind == "output" and not _is_left_out(chunk, tag, begins_texts=begins_texts):
+        return PLACEHOLDER * len(tag.text), tag.span
+    return "", tag.span
 
 
-def _is_left_out(chunk: Chunk, tag: Tag) -> bool:
+def _is_left_out(chunk: Chunk, tag: Tag, *, begins_texts: bool) -> bool:
     """Whether what a tag prints is left out: white space behind it then stands at the end of no text.
 
     Without this the line of such a tag could look deeper than the lines below it.
     """
-    return tag.kind == "output" and stands_alone(chunk, tag)
+    if tag.kind != "output" or not stands_alone(chunk, tag):
+        return False
+    return not (begins_texts and begins_text(chunk, tag))
+
+
+def begins_text(chunk: Chunk, tag: Tag) -> bool:
+    """Whether nothing but tags stands between the tag and the header of a block scalar, such as `|`."""
+    bare = _bare_lines(chunk)
+    line = bisect_right(chunk.line_starts, tag.span.start) - 1
+    while line >= 0 and bare[line]:
+        line -= 1
+    ends = chunk.line_starts[line + 1] if line + 1 < len(chunk.line_starts) else len(chunk.text)
+    return line >= 0 and _BLOCK_HEADER.search(chunk.text[chunk.line_starts[line] : ends]) is not None
 
 
 def stands_alone(chunk: Chunk, tag: Tag) -> bool:

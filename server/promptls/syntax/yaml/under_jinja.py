@@ -17,7 +17,16 @@ from promptls.syntax.jinja.blocks import Pair, chunk_blocks
 from promptls.syntax.jinja.nodes import Name, walk
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.problem import SyntaxProblem
-from promptls.syntax.projection import PLACEHOLDER, Projection, branches, has_else, project, text_span
+from promptls.syntax.projection import (
+    PLACEHOLDER,
+    Projection,
+    begins_text,
+    branches,
+    has_else,
+    project,
+    stands_alone,
+    text_span,
+)
 from promptls.syntax.yaml.compose import Composed, YamlError, compose
 from promptls.syntax.yaml.nodes import Node
 from promptls.syntax.yaml.retyped import retyped
@@ -77,8 +86,23 @@ def _without_error(readings: list[_Reading]) -> ChunkYaml:
 
 
 def _reading(chunk: Chunk, choices: dict[int, int]) -> _Reading:
-    """The chunk with these branches; aliases of anchors elsewhere are noted and read as plain text."""
-    projection = project(chunk, choices)
+    """The chunk with these branches.
+
+    A value that is printed at the start of a text may be nothing, or the line that says how deep the
+    text is indented: an error counts when it is there both ways.
+    """
+    reading = _reading_of(chunk, project(chunk, choices))
+    if reading.composed.error is not None and any(
+        tag.kind == "output" and stands_alone(chunk, tag) and begins_text(chunk, tag) for tag in chunk.tags
+    ):
+        other = _reading_of(chunk, project(chunk, choices, begins_texts=True))
+        if other.composed.error is None:
+            return other
+    return reading
+
+
+def _reading_of(chunk: Chunk, projection: Projection) -> _Reading:
+    """What a projection of the chunk holds; aliases of anchors elsewhere are noted and read as plain text."""
     span, is_dynamic = spans(projection), dynamics(chunk)
     text = projection.text
     aliases: list[tuple[str, Span]] = []
