@@ -19,6 +19,8 @@ from typing import BinaryIO, Final
 
 _LENGTH: Final = re.compile(rb"^content-length:[ \t]*(\d+)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 _PIECE: Final = 1 << 16
+_MOST_PIECES: Final = 4
+"""How many pieces are read before everything else has its turn."""
 
 
 class Framing:
@@ -73,15 +75,19 @@ class StandardInput:
         return self._is_watched and bool(select.select([self._descriptor], [], [], 0)[0])
 
     def _readable(self) -> None:
-        try:
-            data = os.read(self._descriptor, _PIECE)
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError:
-            data = b""
-        if not data:
-            asyncio.get_running_loop().remove_reader(self._descriptor)
-        self._take(data)
+        """Take what has arrived, and what arrives meanwhile: most often the question behind an edit."""
+        for _ in range(_MOST_PIECES):
+            try:
+                data = os.read(self._descriptor, _PIECE)
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError:
+                data = b""
+            if not data:
+                asyncio.get_running_loop().remove_reader(self._descriptor)
+            self._take(data)
+            if not data or not self.has_more():
+                return
 
     def _take(self, data: bytes) -> None:
         if not data:

@@ -290,6 +290,8 @@ def gathered(
         if found is None:
             if isinstance(piece, Chunk):
                 found = tuple(of_chunk(piece))
+            elif piece.before is not None and piece.before[0].get(items) == () == items(piece.before[2]):
+                found = ()
             else:
                 found = ()
                 for start, child in zip(piece.starts, piece.children, strict=False):

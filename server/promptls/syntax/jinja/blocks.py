@@ -82,6 +82,12 @@ def loose_tags(piece: Piece) -> tuple[BlockTag, ...]:
     if isinstance(piece, Chunk):
         return chunk_blocks(piece).loose
     known = piece.kept.get(loose_tags)
+    if known is None and piece.before is not None and piece.before[0].get(loose_tags) == ():
+        _, old, new = piece.before
+        if (isinstance(old, Chunk) or loose_tags in old.kept) and _without_places(old) == _without_places(
+            new
+        ):
+            known = piece.kept[loose_tags] = ()
     if known is None:
         placed = [
             tag._replace(span=tag.span.shifted(start))
@@ -91,6 +97,10 @@ def loose_tags(piece: Piece) -> tuple[BlockTag, ...]:
         numbered = [tag._replace(place=number) for number, tag in enumerate(placed)]
         known = piece.kept[loose_tags] = _match(numbered, [])
     return known  # type: ignore[return-value]  # put there above
+
+
+def _without_places(piece: Piece) -> list[tuple[str, str]]:
+    return [(tag.action, tag.keyword) for tag in loose_tags(piece)]
 
 
 def _match(tags: Iterable[BlockTag], pairs: list[Pair]) -> tuple[BlockTag, ...]:
