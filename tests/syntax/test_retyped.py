@@ -25,6 +25,8 @@ TEXTS = {
     "    - name: s\n      content: |\n        a b\n        c d\n",
     "other letters, and lines twice": "- name: a\n  content: |\n    \u65e5\u672c\u8a9e\n"
     "    emoji \U0001f469 here\n    same\n    same\n  role: x\n",
+    "a printed value at the start, and deeper lines": "- name: a\n  content: |\n    {{ b }}\n      - c d\n"
+    "    rest of it\n  role: user\n",
     "an anchor": "- name: &a\n  content: |\n    text\n    more\n- *a\n",
     "an object": "instruction: |\n  First.\n  Second.\nexamples:\n  - text: |\n      one\n      two\n",
 }
@@ -76,3 +78,14 @@ def test_only_lines_of_plain_text_behind_the_first_are_retyped(place: str, is_re
     chunk = edited.located(offset).chunk
     before = source.located(offset).chunk
     assert (retyped(chunk, chunk_yaml(before).roots) is not None) is is_retyped
+
+
+def test_what_a_printed_value_may_make_right_is_read_anew() -> None:
+    text = "- a: b\n  role: xy\n  name: {{ a }}: b\n"
+    source = Source.of(text)
+    assert chunk_yaml(source.chunks[0]) == ((), (), ())
+    offset = text.index("y")
+
+    edited = source.edited(Span(offset, offset), ": ")
+
+    assert chunk_yaml(edited.chunks[0]).problems

@@ -55,7 +55,7 @@ def _chunk_yaml(chunk: Chunk) -> ChunkYaml:
     """What YAML the chunk holds; every span counts from the chunk's start."""
     if chunk.before is not None:
         known = chunk.before.chunk.kept.get(_chunk_yaml)
-        if isinstance(known, ChunkYaml) and not known.problems and not known.aliases:
+        if isinstance(known, ChunkYaml) and known.roots and not known.problems and not known.aliases:
             roots = retyped(chunk, known.roots)
             if roots is not None:
                 return ChunkYaml(roots, (), ())
