@@ -77,6 +77,9 @@ FOUND = {
     "ice_template:\n  template: {A: x, UNKNOWN: y}\n  ^^^^^^^^ invalid-ppl-template\n" + FIXED.replace(GEN, PPL),
     "an answer in a text whose labels are compared": "prompt_template:\n  template: '{question} {answer}'\n"
     "                        ^^^^^^^^ output-column-leak\n" + READER + ZERO.replace(GEN, "inferencer: {type: PPLInferencer, labels: [a]}\n"),
+    "rows that are no list": "retriever: {type: FixKRetriever, fix_id_list: 3}\n"
+    "                                              ^ retriever-mismatch: `fix_id_list` is a list of row numbers\n"
+    + GEN + "ice_template: {template: </E>Q}\nprompt_template: {template: </E>Q, ice_token: </E>}\n",
     "rows that are not named": "retriever: {type: FixKRetriever}\n"
     "                  ^^^^^^^^^^^^^ retriever-mismatch: `FixKRetriever` needs `fix_id_list`\n"
     "prompt_template: {template: </E>Q, ice_token: </E>}\n" + ICE + GEN,

@@ -96,3 +96,19 @@ def test_typing_a_key_of_the_header_takes_no_finding_from_another_line(typed: st
 
     for end in range(len(typed) + 1):
         assert not before - findings(text.replace(place, f"{typed[:end]}\n{place}"), line)
+
+
+@pytest.mark.parametrize(
+    "typed", ['description: "a b"', "samples: x.yml", "experiments: {a: {dataset: d.csv}}"]
+)
+def test_typing_a_key_of_a_prompt_object_takes_no_finding_from_another_line(typed: str) -> None:
+    place = "THE KEY\n"
+    text = (
+        "instruction: Answer {x}.\ninput_keys: [question]\noutput_key: answer\noutput_type: jsn\n"
+        f"{place}examples:\n- {{question: a, answer: b, c: d}}\n"
+    )
+    before = findings(text.replace(place, ""), -1)
+    assert len(before) == 3
+
+    for end in range(len(typed) + 1):
+        assert not before - findings(text.replace(place, f"{typed[:end]}\n"), 4)

@@ -67,10 +67,11 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
 
 
 def _token(template: EvaluationTemplate) -> Iterator[Finding]:
-    token = template.mapping.value("ice_token") if template.mapping else None
-    is_text = isinstance(token, Scalar) and (token.dynamic or token.tag in {"str", "null"})
-    if token is not None and not is_text:
-        yield Finding(token.span, "an `ice_token` is a text; quote it")
+    for key, words in (("ice_token", "an `ice_token`"), ("sep_token", "a `sep_token`")):
+        token = template.mapping.value(key) if template.mapping else None
+        is_text = isinstance(token, Scalar) and (token.dynamic or token.tag in {"str", "null"})
+        if token is not None and not is_text:
+            yield Finding(token.span, f"{words} is a text; quote it")
 
 
 def _body(evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:

@@ -3,8 +3,8 @@
 ## What it does
 
 Reports YAML errors in the header, keys that promptls does not know, with the nearest one
-that it does, values of the wrong type, types that JSON Schema does not have, and encodings that
-nobody knows.
+that it does, values of the wrong type, types that JSON Schema does not have, encodings that nobody
+knows, and a `functions` file that is not there.
 
 ## Why is this bad?
 
@@ -38,11 +38,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.rules.aspects import declarations
+from promptls.rules.aspects import declarations, files
 from promptls.rules.declared_schemas import schema_problems
 from promptls.rules.rule import DECLARING_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.settings.header import HEADER_KEYS
 from promptls.text.nearest import nearest
+from promptls.workspace.contract import functions_path
 
 
 def check(context: FileContext) -> Iterator[Finding]:
@@ -57,6 +58,12 @@ def check(context: FileContext) -> Iterator[Finding]:
     tree = context.template.declarations.tree
     yield from schema_problems(tree.value("input_keys") if tree else None)
     yield from _unknown_encoding(context)
+    span = context.template.declarations.value_span("functions")
+    functions = context.template.declarations.settings.functions
+    if span is not None and functions:
+        path = functions_path(context.snapshot, context.path)
+        if path is not None and not context.snapshot.exists(path):
+            yield Finding(span, f"there is no file `{functions}` beside this template")
 
 
 def _unknown_encoding(context: FileContext) -> Iterator[Finding]:
@@ -80,5 +87,5 @@ RULE = Rule(
     module=__name__,
     kinds=DECLARING_KINDS,
     check=check,
-    looks_at=(declarations,),
+    looks_at=(declarations, files),
 )

@@ -109,6 +109,9 @@ def _arguments(chunk: Chunk, retriever: Mapping, kind: str, place: Span) -> Iter
         removed = without_entry(chunk, retriever.span, retriever.entries, entry) if not near else None
         fixes = (*found.fixes, *((Fix(f"Remove `{key}`", (removed,)),) if removed else ()))
         yield Finding(found.span, found.message, fixes)
+    rows = retriever.value("fix_id_list")
+    if isinstance(rows, Scalar) and not rows.dynamic and not rows.span.is_empty():
+        yield Finding(rows.span, "`fix_id_list` is a list of row numbers")
     for key in needed:
         if key not in keys and not any(is_slip(each or "", key) for each in keys):
             yield Finding(place, f"`{kind}` needs `{key}`")
