@@ -17,6 +17,7 @@ from promptls.meaning.parts import chunk_items
 from promptls.rules.rule import Edit
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import block_tags
+from promptls.syntax.projection import project
 from promptls.syntax.yaml.nodes import Mapping, Scalar
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.lines import line_end
@@ -127,6 +128,8 @@ def _reason(place: Place, lines: _Lines) -> str:
         inside = lines.span.shifted(-start)
         if any(tag.span.start < edge < tag.span.end for tag in chunk.tags for edge in inside):
             return "the lines cut a tag"
+        if not lines.in_text and not chunk_yaml(chunk).roots and project(chunk).text.strip():
+            return "the YAML around the lines cannot be read"
         if _trims(chunk, inside):
             return "a tag at the edge of the lines trims what stands on its other side"
         depth = _depth(chunk, inside, depth)
