@@ -79,7 +79,13 @@ def _form(value: Any, *, is_json: bool) -> str:
             return "text"
     if isinstance(value, dict):
         return f"the keys {', '.join(f'`{key}`' for key in sorted(map(str, value)))}"
-    return "a list" if isinstance(value, list) else "text" if isinstance(value, str) else "one value"
+    return (
+        "a list"
+        if isinstance(value, list)
+        else "text"
+        if isinstance(value, str)
+        else "a value that is no text"
+    )
 
 
 RULE = Rule(

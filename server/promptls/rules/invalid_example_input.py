@@ -47,6 +47,7 @@ examples:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 
 from promptls.rules.aspects import declarations
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
@@ -65,7 +66,10 @@ def check(context: FileContext) -> Iterator[Finding]:
             name = key_text(entry)
             if name not in schemas or name not in example.data:
                 continue
-            wrong = schema_error(example.data[name], schemas[name])
+            value = example.data[name]
+            wrong = schema_error(value, schemas[name])
+            if wrong and isinstance(value, date):
+                wrong = "YAML reads it as a date; quote it"
             if wrong:
                 span = entry.key.span if entry.value.span.is_empty() else entry.value.span
                 yield Finding(span, f"`{name}` of example {number} is not as declared: {wrong}")
