@@ -14,16 +14,13 @@ from promptls.settings.valid_part import Invalid, valid_part
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.compose import compose
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
+from promptls.syntax.yaml.salvage import TOP_KEY, may_be_left_out
 from promptls.text.lines import line_end
 from promptls.text.nearest import did_you_mean
 from promptls.text.span import NOWHERE, Span
 
 OPENING: Final = "{#---"
 CLOSING: Final = "---#}"
-_DECIDING_KEYS: Final = frozenset({"input_keys", "output_key", "functions"})
-"""The keys without which findings on names would be guesses."""
-_KEY_BEGINS: Final = re.compile(r"^(?=[^\s#-])", re.MULTILINE)
-_FIRST_WORD: Final = re.compile(r"\w+")
 _BUT_LINE_BREAK: Final = re.compile(r"[^\n]")
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -144,18 +141,17 @@ def _without_broken_keys(text: str) -> str | None:
 
     None where that mends nothing, and where one of them decides what the names in the file mean.
     """
-    rest, found = [], False
-    for block in _KEY_BEGINS.split(text):
+    rest, above = [], ""
+    for block in TOP_KEY.split(text):
         if _is_mapping(block):
             rest.append(block)
-            continue
-        word = _FIRST_WORD.match(block)
-        if word is not None and word[0] in _DECIDING_KEYS:
+        elif may_be_left_out(block, above):
+            rest.append(_BUT_LINE_BREAK.sub(" ", block))
+        else:
             return None
-        rest.append(_BUT_LINE_BREAK.sub(" ", block))
-        found = True
+        above = block
     mended = "".join(rest)
-    return mended if found and _is_mapping(mended) else None
+    return mended if mended != text and _is_mapping(mended) else None
 
 
 def _is_mapping(text: str) -> bool:

@@ -18,6 +18,7 @@ from promptls.syntax.jinja.problems import tag_problems
 from promptls.syntax.problem import SyntaxProblem
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Mapping, key_text
+from promptls.syntax.yaml.salvage import salvaged_mapping
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.span import Span
 
@@ -67,10 +68,13 @@ class Template:
 
     @cached_property
     def root(self) -> Mapping | None:
-        """The mapping under the Jinja, where the YAML is one."""
-        for root in chunk_yaml(self.source.first_chunk).roots:
+        """The mapping under the Jinja; of a prompt object with broken YAML the keys that can be read."""
+        yaml = chunk_yaml(self.source.first_chunk)
+        for root in yaml.roots:
             if isinstance(root, Mapping):
                 return root
+        if yaml.problems and self.kind is Kind.OBJECT:
+            return salvaged_mapping(self.source.first_chunk)
         return None
 
     @cached_property

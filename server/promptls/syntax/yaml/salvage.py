@@ -18,6 +18,12 @@ from promptls.text.span import Span
 
 _ITEM: Final = re.compile(r"-(?P<space>[ ]+)(?=[^\s#])", re.MULTILINE)
 _KEY: Final = re.compile(r"(?P<key>[A-Za-z_][\w-]*)[ ]*:(?=[ \r\n]|\Z)")
+TOP_KEY: Final = re.compile(r"^(?=[^\s#-])", re.MULTILINE)
+"""Where a key of the outermost mapping begins."""
+_DECIDING_KEY: Final = re.compile(r"\W*(?:instruction|input_keys|output_key|functions)\b")
+_BEGUN_KEY: Final = re.compile(r"[A-Za-z_]\w*[ ]*(?::|$)", re.MULTILINE)
+_WAITING: Final = (":", "-", "|", ">")
+"""How a line ends whose value stands below it."""
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 
 
@@ -57,6 +63,34 @@ def salvaged_item(chunk: Chunk) -> Salvaged | None:
     return Salvaged(
         Span(first, max(first, last)), tuple(entries), len(chunk.text) if broken is None else broken
     )
+
+
+def may_be_left_out(key: str, above: str) -> bool:
+    """Whether the broken text is a key by itself, without which the others mean what they mean with it."""
+    is_key = _BEGUN_KEY.match(key) and not _DECIDING_KEY.match(key)
+    return bool(is_key) and not above.rstrip().endswith(_WAITING)
+
+
+@kept
+def salvaged_mapping(chunk: Chunk) -> Mapping | None:
+    """The keys of a chunk's mapping that can be read.
+
+    None where a key that decides what others mean cannot be, and where what is broken may be the
+    value that the key above it waits for.
+    """
+    projection = project(chunk)
+    entries: list[Entry] = []
+    start, above = 0, ""
+    for stretch in TOP_KEY.split(projection.text):
+        end = start + len(stretch)
+        found = _read(chunk, projection, start, end)
+        if not found and stretch.strip() and not may_be_left_out(stretch, above):
+            return None
+        entries += found
+        start, above = end, stretch
+    if not entries:
+        return None
+    return Mapping(Span(entries[0].key.span.start, entries[-1].value.span.end), tuple(entries))
 
 
 def _segments(text: str, first: int) -> Iterator[tuple[int, int]]:
