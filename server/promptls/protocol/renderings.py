@@ -69,16 +69,21 @@ class Renderings:
                 self._waiting[path] = None
                 if self._session.flags.panels:
                     self._session.server.protocol.notify_json(CHANGED, {"uri": self._session.uri_of(path)})
+            else:  # what it was once rendered with says nothing of what it is now
+                self._forget(path)
         if self._waiting and self._work is None:
             self._work = self._session.start(self._render_waiting(), "the rendering of the open files")
 
     def file_closed(self, path: str) -> None:
         """Forget the file."""
+        self._forget(path)
+        self._chosen.pop(path, None)
+
+    def _forget(self, path: str) -> None:
         self._waiting.pop(path, None)
         self._unweighed.pop(path, None)
         self._newest.pop(path, None)
         self._tried.discard(path)
-        self._chosen.pop(path, None)
 
     async def close(self) -> None:
         """End the processes."""
@@ -165,7 +170,8 @@ class Renderings:
         before = self._newest.get(path)
         worker = self._worker(snapshot, path)
         made = await render_file(worker, snapshot, path, lambda: self.sample(snapshot, path), before)
-        if path not in self._session.snapshot.open_files:
+        is_open = path in self._session.snapshot.open_files
+        if not is_open or self._session.kind(path) not in RENDERED_KINDS:
             return False
         if before is not None and before.token_limit == made.token_limit:
             made = replace(made, rows=before.rows)  # until they are weighed anew
