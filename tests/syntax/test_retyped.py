@@ -60,8 +60,9 @@ def test_the_trees_after_edits_are_those_of_the_text_read_anew(text: str, data: 
 @pytest.mark.parametrize(
     ("place", "is_retyped"),
     [
-        ("Second", False),
-        ("line.\n    Third", False),
+        ("cond {{ x", True),
+        ("x }} line", False),
+        ("line.\n    Third", True),
         ("irst line", False),
         (": line # no", True),
         ("ole", False),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from promptls.syntax.chunk import Chunk
+from promptls.syntax.projection import PLACEHOLDER
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
 from promptls.text.span import Span
 
@@ -43,7 +44,7 @@ def retyped(chunk: Chunk, roots: tuple[Node, ...]) -> tuple[Node, ...] | None:
 
 
 def _typed(chunk: Chunk) -> _Typed | None:
-    """The edit that made the chunk, where it stands in a line without tags that begins with text."""
+    """The edit that made the chunk, where it stands in a line that begins with text and ends with it."""
     if chunk.before is None:
         return None
     old, span, growth = chunk.before
@@ -55,12 +56,26 @@ def _typed(chunk: Chunk) -> _Typed | None:
     if end < 0:
         return None
     first = begin + len(old.text[begin:end]) - len(old.text[begin:end].lstrip(" "))
-    if first >= span.start or any(tag.span.start < end and tag.span.end > begin for tag in old.tags):
+    before, after = _projected(old, begin, first, end), _projected(chunk, begin, first, end + growth)
+    if first >= span.start or before is None or after is None:
         return None
-    before, after = old.text[first:end], chunk.text[first : end + growth]
     if not (before + after).isprintable() or after.endswith(" ") or before.endswith(" "):
         return None
     return _Typed(span, growth, before, after)
+
+
+def _projected(chunk: Chunk, begin: int, first: int, end: int) -> str | None:
+    """A line from `first` on, as `project` gives it; None where it has tags that print no value."""
+    line = chunk.text[first:end]
+    for tag in chunk.tags:
+        if tag.span.end <= begin or tag.span.start >= end:
+            continue
+        is_plain = tag.kind == "output" and not (tag.unclosed or tag.trims_before or tag.trims_after)
+        if not is_plain or tag.span.start <= first or tag.span.end > end:
+            return None
+        printed = PLACEHOLDER * len(tag.text)
+        line = line[: tag.span.start - first] + printed + line[tag.span.end - first :]
+    return line
 
 
 def _block_at(node: Node, span: Span) -> Scalar | None:
