@@ -10,7 +10,7 @@ from promptls.rules.kept_findings import Choice, found_by
 from promptls.rules.rule import Aspect, FileContext, Finding
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Group
-from promptls.text.span import Span
+from promptls.text.span import NOWHERE, Span
 
 _MISSING: Final = object()
 
@@ -21,6 +21,10 @@ class _Edit(NamedTuple):
     span: Span
     growth: int
     kept: dict[object, object]
+
+
+_NO_EDIT: Final = _Edit(NOWHERE, 0, {})
+"""The text is the one that was looked at before."""
 
 
 class _Known(NamedTuple):
@@ -38,8 +42,9 @@ def in_files(context: FileContext, choice: Choice) -> list[Finding]:
     move along with the text. It is asked where one of them stands in the chunk that has changed.
     """
     root = context.template.source.root
-    edit = _edit(root)
-    earlier = edit.kept.get(in_files) if edit is not None else None
+    kept = root.kept.get(in_files)
+    edit = _edit(root) if kept is None else _NO_EDIT
+    earlier = kept if kept is not None else edit.kept.get(in_files) if edit is not None else None
     if not isinstance(earlier, _Known) or earlier.choice is not choice:
         earlier = None
     aspects: dict[Aspect, object] = {}
@@ -85,7 +90,7 @@ def _edit(root: Group) -> _Edit | None:
 
 def _moved(findings: tuple[Finding, ...], path: str, edit: _Edit) -> tuple[Finding, ...] | None:
     """The findings where they stand now; None where one of them has to do with the chunk that changed."""
-    if not findings:
+    if not findings or edit is _NO_EDIT:
         return findings
     moved = []
     for finding in findings:
