@@ -43,6 +43,8 @@ class Diagnostics:
         self._waiting: dict[str, None] = {}
         self._published: dict[str, list[Json]] = {}
         self._answered: dict[str, tuple[int, list[Json]]] = {}
+        self._made: dict[str, dict[int, tuple[Finding, Json]]] = {}
+        """What was made last for each file; a finding that is the same object stands where it stood."""
         self._next_result = 1
         self._delays = 0
         self._is_scheduled = False
@@ -66,6 +68,7 @@ class Diagnostics:
         """The client has closed the file: take its diagnostics away."""
         self._waiting.pop(path, None)
         self._answered.pop(path, None)
+        self._made.pop(path, None)
         if self._published.pop(path, None):
             self._send(path, [], None)
 
@@ -158,7 +161,14 @@ class Diagnostics:
         """The file's diagnostics, as `findings`; none where looking for them fails, which is logged."""
         try:
             snapshot = self._session.snapshot
-            return [self._json(snapshot, path, finding) for finding in self.findings(path, rendered)]
+            before = self._made.get(path, {})
+            made = self._made[path] = {}
+            for finding in self.findings(path, rendered):
+                known = before.get(id(finding))
+                if known is None or known[0] is not finding:
+                    known = (finding, self._json(snapshot, path, finding))
+                made[id(finding)] = known
+            return [json for _, json in made.values()]
         except Exception:
             log.exception("the diagnostics of %s cannot be made", path)
             return []
