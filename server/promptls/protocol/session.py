@@ -124,6 +124,8 @@ class Session:
             elif path.endswith(".py"):
                 self.workspace.python_changed(path)
         self.workspace.disk_changed()
+        for path in paths:
+            self.symbol_index.file_changed(path)
         if any(is_folder_of_prompts(self.snapshot, path) for path in paths):
             self.scan.start()
         if any(path.endswith((SETTINGS_FILE, PYPROJECT_FILE)) for path in paths):

@@ -45,6 +45,12 @@ class SymbolIndex:
             known = self._known[path] = (key, self._read(path))
         return known[1]
 
+    def file_changed(self, path: str) -> None:
+        """Read a file that was written again: its new date may have been seen with its old text."""
+        snapshot = self._session.snapshot
+        for each in (path, *snapshot.graph.around(path, snapshot.exists)):
+            self._known.pop(each, None)
+
     def _key(self, path: str) -> object:
         snapshot = self._session.snapshot
         around = snapshot.graph.around(path, snapshot.exists)
