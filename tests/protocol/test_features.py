@@ -183,7 +183,7 @@ async def test_no_light_bulb_stands_at_every_line(code: Editor) -> None:
         return [action.title for action in await code.client.text_document_code_action_async(params)]
 
     assert await titles(by_itself) == []
-    assert await titles(asked) == ["Preview"]
+    assert (await titles(asked))[-1] == "Preview"
 
 
 async def test_an_include_is_a_link_to_its_file(editor: Editor) -> None:
