@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from itertools import islice
 from typing import Final
@@ -20,6 +21,11 @@ from promptls.syntax.group import (
 )
 from promptls.text.lines import Place, Unit, column_from_units, place_of, units_from_column
 from promptls.text.span import Span
+
+_PLAIN: Final = re.compile(r"[^{}%#\n\r-]*")
+"""Text in which no tag, no line and no list item begins or ends."""
+_SHORTEST_ITEM: Final = 3
+"""Edits nearer to the beginning of a chunk may take its dash away."""
 
 
 class Source:
@@ -133,6 +139,9 @@ class Source:
 
     def edited(self, span: Span, text: str) -> Source:
         """The source with `span` replaced by `text`; chunks that the edit leaves alone are shared."""
+        typed = self._typed(span, text)
+        if typed is not None:
+            return typed
         made = self._edited(span, text)
         old = self.located(span.start)
         if made.root.count == self.root.count and span.end <= old.start + old.chunk.length:
@@ -141,6 +150,26 @@ class Source:
             if new.text == old.chunk.text[: place.start] + text + old.chunk.text[place.end :]:
                 succeed(old.chunk, new, place)
         return made
+
+    def _typed(self, span: Span, text: str) -> Source | None:
+        """The source after an edit of plain text, which only moves tags; None where it may do more."""
+        located = self.located(span.start)
+        chunk, begin, end = located.chunk, span.start - located.start, span.end - located.start
+        if not self.at_items or self.root.is_reaching or located.index == 0:
+            return None
+        if begin < _SHORTEST_ITEM or end >= chunk.length or chunk.text[begin - 1] in "{-\n\r":
+            return None
+        if not (_PLAIN.fullmatch(text) and _PLAIN.fullmatch(chunk.text, begin, end)):
+            return None
+        tags = []
+        growth = len(text) - (end - begin)
+        for tag in chunk.tags:
+            if tag.unclosed or tag.span.start < end < tag.span.end or tag.span.start <= begin < tag.span.end:
+                return None
+            tags.append(tag if tag.span.end <= begin else tag.shifted(growth))
+        new = Chunk(chunk.text[:begin] + text + chunk.text[end:], tuple(tags), reach=0)
+        succeed(chunk, new, Span(begin, end))
+        return Source(replaced(self.root, located.index, located.index, (new,)), at_items=True)
 
     def _edited(self, span: Span, text: str) -> Source:
         first, last = self._depending_on(span), self.located(span.end).index

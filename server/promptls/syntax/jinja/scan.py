@@ -8,7 +8,7 @@ never closed ends with its opening tag.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from promptls.syntax.jinja.statements import parse_tag
@@ -51,6 +51,11 @@ class Tag:
     trims_after: bool = False
     unclosed: str = ""
     body: Span = NOWHERE
+
+    def shifted(self, by: int) -> Tag:
+        """The same tag in a text that begins `by` characters earlier."""
+        body = self.body if self.body is NOWHERE else self.body.shifted(by)
+        return replace(self, span=self.span.shifted(by), body=body)
 
 
 class _Close(NamedTuple):

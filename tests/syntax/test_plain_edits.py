@@ -1,0 +1,64 @@
+"""Edits of plain text move tags without looking for them again; the outcome is that of the text read anew."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptls.syntax.source import Source
+from promptls.text.span import Span
+from support.soundness import assert_same_as_fresh
+
+TEXT = (
+    "- name: first\n  content: a\n"
+    "- name: b\n  content: |\n    One {{ two }} three {# four #} five.\n"
+    "    {% if x %}six{% endif %}\n-seven\n"
+    "    - eight {{ '}}' }}\n{% raw %}{{ nine }}{% endraw %}\n"
+    "- name: c\n  content: {ten} 100% - \u2028 x\n"
+)
+TYPED = (
+    "x",
+    " ",
+    "'",
+    '"',
+    ":",
+    "a b",
+    "{",
+    "}",
+    "%",
+    "#",
+    "-",
+    "\n",
+    "\r",
+    "{{ y }}",
+    "{%",
+    "\ufeff",
+    "\u2028",
+    "",
+)
+
+
+@given(st.data())
+@settings(max_examples=300)
+def test_a_text_after_any_edits_is_the_text_read_anew(data: st.DataObject) -> None:
+    source = Source.of(TEXT)
+    for _ in range(data.draw(st.integers(1, 8))):
+        start = data.draw(st.integers(0, len(source)))
+        end = min(len(source), start + data.draw(st.sampled_from((0, 0, 0, 1, 2, 7))))
+        source = source.edited(Span(start, end), data.draw(st.sampled_from(TYPED)))
+        assert_same_as_fresh(source)
+
+
+@pytest.mark.parametrize(
+    ("removed", "typed"),
+    [("x- ", "- "), ("{ {", "{{"), ("-x a", "- a"), ("{x% if %}", "{% if %}"), ("{{ a }x}", "{{ a }}")],
+)
+def test_what_becomes_a_tag_or_an_item_is_one(removed: str, typed: str) -> None:
+    text = f"- name: a\n- name: b\n  content: c\n{removed} rest\n- name: d\n"
+    place = text.index(removed)
+    gone = next(n for n, (old, new) in enumerate(zip(removed, f"{typed} ", strict=False)) if old != new)
+    source = Source.of(text).edited(Span(place + gone, place + gone + len(removed) - len(typed)), "")
+
+    assert typed in source.text
+    assert_same_as_fresh(source)
