@@ -117,7 +117,8 @@ def test_a_tighter_limit_in_the_preview_cuts_parts(workbench: Workbench, example
         f"- name: turn {number}\n  role: user\n  truncation_priority: 1\n  content: {'word ' * 20}\n"
         for number in range(5)
     ]
-    (example / "chat.yml.j2").write_text("".join(turns), "utf-8")
+    header = "{#---\ntruncation_step: 20\n---#}\n"
+    (example / "chat.yml.j2").write_text(header + "".join(turns), "utf-8")
     workbench.open_file("chat.yml.j2")
     workbench.click_lens("Preview")
     preview = workbench.panel("turn 4")
