@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,53 +10,18 @@ from typing import Any
 import pytest
 
 import promptls
+from support.prompt_poet_cases import STAGES, mock, plain, recorded_cases
 
-STAGES = {"reserved-keys": "data", "load": "load", "render": "render", "yaml": "yaml", "parts": "parts"}
 WORDS: dict[str, Callable[[str], Any]] = {"words": str.split, "chars": list}
-
-
-def _folder() -> Path | None:
-    for parent in Path(__file__).resolve().parents:
-        folder = parent / "shared" / "oracle" / "prompt_poet"
-        if folder.is_dir():
-            return folder
-    return None
-
-
-def _cases() -> list[Any]:
-    folder = _folder()
-    if folder is None:
-        return [pytest.param(None, marks=pytest.mark.skip(reason="the recorded results are not here"))]
-    names = sorted(data.name.removesuffix(".data.json") for data in folder.glob("*.data.json"))
-    return [pytest.param(folder / f"{name}.yml.j2", id=name) for name in names]
-
-
-def _mock(behaviour: dict[str, Any]) -> Callable[..., Any]:
-    def call(*arguments: Any, **named: Any) -> Any:
-        if "raises" in behaviour:
-            raise ValueError(behaviour["raises"])
-        if "builtin" in behaviour:
-            return json.dumps(*arguments, **named)
-        return behaviour["returns"]
-
-    return call
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dt.date):
-        return {"$type": type(value).__name__, "value": value.isoformat()}
-    if isinstance(value, dict):
-        return {key: _plain(its) for key, its in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list) else value
 
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("sandboxed", [True, False], ids=["sandboxed", "plain"])
-@pytest.mark.parametrize("path", _cases())
+@pytest.mark.parametrize("path", recorded_cases())
 def test_the_library_does_what_prompt_poet_does(path: Path, sandboxed: bool) -> None:
     case = json.loads(path.with_name(path.name.replace(".yml.j2", ".data.json")).read_text())
     expected = json.loads(path.with_name(path.name.replace(".yml.j2", ".expected.json")).read_text())
-    data = {**case["data"], **{name: _mock(behaviour) for name, behaviour in case["mocks"].items()}}
+    data = {**case["data"], **{name: mock(behaviour) for name, behaviour in case["mocks"].items()}}
     options: dict[str, Any] = {"token_limit": case["options"].get("ctor_token_limit", -1)}
     if "space_marker" in case["options"]:
         options["markers"] = promptls.Markers(space=case["options"]["space_marker"])
@@ -74,7 +38,7 @@ def test_the_library_does_what_prompt_poet_does(path: Path, sandboxed: bool) -> 
         return
     prompt = made()
     assert prompt.text == expected["rendered"]
-    assert _plain(prompt.messages) == expected["messages"]
+    assert plain(prompt.messages) == expected["messages"]
     if isinstance(expected["string"], str):
         assert prompt.string == expected["string"]
     else:

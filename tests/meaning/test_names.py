@@ -73,11 +73,6 @@ def test_a_name_set_in_one_branch_is_uncertain_behind_it() -> None:
     assert not reading.certain
 
 
-def test_an_include_by_expression_takes_every_variable() -> None:
-    assert Template(Source.of("{% include name %}")).names.takes_all
-    assert not Template(Source.of("{% include 'name' %}")).names.takes_all
-
-
 def test_places_of_names_count_from_the_start_of_the_file() -> None:
     text = "- name: a\n- name: {{ b }}\n"
     (reading,) = Template(Source.of(text)).names.readings

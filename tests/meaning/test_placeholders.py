@@ -6,9 +6,9 @@ import pytest
 from jinja2 import Environment
 
 from promptls.meaning.placeholders import placeholder
-from promptls.meaning.shapes import input_shapes
 from promptls.meaning.template import Template
 from promptls.syntax.source import Source
+from support.shapes import input_shapes
 
 
 def placeholders(text: str) -> dict[str, Any]:

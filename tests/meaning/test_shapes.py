@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 
 from promptls.meaning.paths import path_of
 from promptls.meaning.shape import Shape, merged, shape_of_schema, shape_of_value
-from promptls.meaning.shapes import input_shapes, shape_at, stretches, used_shapes
+from promptls.meaning.shapes import resolved_at, shape_under, stretches, used_shapes
 from promptls.meaning.template import Template
 from promptls.syntax.chunk import cut
 from promptls.syntax.group import grouped
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.source import Source
 from promptls.text.span import Span
+from support.shapes import input_shapes
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yml.j2"))
 SCALAR = "text, number or boolean"
@@ -136,9 +137,8 @@ def test_what_a_local_variable_stands_for_is_known_at_its_place() -> None:
     chunk = template.source.located(offset)
     expression = list(expressions_in(chunk.chunk))[-2][1]
 
-    shape = shape_at(template, expression, offset, inputs)
+    shape = shape_under(inputs, resolved_at(template, path_of(expression), offset))
 
-    assert path_of(expression)
     assert shape is not None
     assert shape.words == "mapping with name"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -17,50 +16,15 @@ from promptls.systems.prompt_poet.parts import PromptPart, joined, messages
 from promptls.systems.prompt_poet.render import RenderOptions, render, render_text
 from promptls.systems.prompt_poet.truncation import truncate, truncation_blocks
 from promptls.tokens.counting import count_strictly
+from support.prompt_poet_cases import STAGES, mock, plain, recorded_cases
 
-STAGES = {"reserved-keys": "data", "load": "load", "render": "render", "yaml": "yaml", "parts": "parts"}
 OPTIONS = {"token_limit", "truncation_step", "encode", "space_marker", "ctor_token_limit"}
-
-
-def _folder() -> Path | None:
-    for parent in Path(__file__).resolve().parents:
-        folder = parent / "shared" / "oracle" / "prompt_poet"
-        if folder.is_dir():
-            return folder
-    return None
-
-
-def _cases() -> list[Any]:
-    folder = _folder()
-    if folder is None:
-        return [pytest.param(None, marks=pytest.mark.skip(reason="the recorded results are not here"))]
-    names = sorted(data.name.removesuffix(".data.json") for data in folder.glob("*.data.json"))
-    return [pytest.param(folder / f"{name}.yml.j2", id=name) for name in names]
-
-
-def _mock(behaviour: dict[str, Any]) -> Callable[..., Any]:
-    def call(*arguments: Any, **named: Any) -> Any:
-        if "raises" in behaviour:
-            raise ValueError(behaviour["raises"])
-        if "builtin" in behaviour:
-            return json.dumps(*arguments, **named)
-        return behaviour["returns"]
-
-    return call
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dt.date):
-        return {"$type": type(value).__name__, "value": value.isoformat()}
-    if isinstance(value, dict):
-        return {key: _plain(its) for key, its in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list) else value
 
 
 def _part(part: PromptPart) -> dict[str, Any]:
     return {
         "name": part.name,
-        "content": _plain(part.content),
+        "content": plain(part.content),
         "role": part.role,
         "truncation_priority": part.truncation_priority,
         "expected_template_data_keys": part.expected_template_data_keys,
@@ -95,12 +59,12 @@ def _counter(name: str) -> Callable[[str], int]:
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("sandboxed", [True, False], ids=["sandboxed", "plain"])
-@pytest.mark.parametrize("path", _cases())
+@pytest.mark.parametrize("path", recorded_cases())
 def test_the_result_is_prompt_poets(path: Path, sandboxed: bool) -> None:
     case = json.loads(path.with_name(path.name.replace(".yml.j2", ".data.json")).read_text())
     expected = json.loads(path.with_name(path.name.replace(".yml.j2", ".expected.json")).read_text())
     assert set(case["options"]) <= OPTIONS, "an option that this test does not know"
-    data = {**case["data"], **{name: _mock(behaviour) for name, behaviour in case["mocks"].items()}}
+    data = {**case["data"], **{name: mock(behaviour) for name, behaviour in case["mocks"].items()}}
     markers = Markers(space=case["options"].get("space_marker", Markers().space))
     options = RenderOptions(
         token_limit=case["options"].get("ctor_token_limit", -1), markers=markers, sandboxed=sandboxed
@@ -110,7 +74,7 @@ def test_the_result_is_prompt_poets(path: Path, sandboxed: bool) -> None:
         return
     prompt = render(str(path), data, options=options)
     assert prompt.text == expected["rendered"]
-    assert _plain(messages(prompt.parts)) == expected["messages"]
+    assert plain(messages(prompt.parts)) == expected["messages"]
     if isinstance(expected["string"], str):
         assert joined(prompt.parts) == expected["string"]
     else:

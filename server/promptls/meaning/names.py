@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Final
 
 from promptls.meaning.outline import free_names, outline, pass_outline
-from promptls.meaning.references import template_references
 from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, Bound, Reading, Resolver, chunk_events
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import Group, Located, Piece, carried, chunk_of_offset, union, united
@@ -30,11 +29,6 @@ class FileNames:
         resolver = Resolver()
         pass_outline(resolver, self._root, 0)
         return resolver.scopes[0].bound
-
-    @property
-    def takes_all(self) -> bool:
-        """Whether a part of the file sees every variable by a name that nobody can read."""
-        return _takes_all(self._root)
 
     @property
     def input_names(self) -> frozenset[str]:
@@ -196,13 +190,6 @@ def _merged(each: list[dict[str, frozenset[str]]]) -> dict[str, frozenset[str]]:
 
 _bound_names: Final = united(_chunk_bound_names, _merged, of_tags=True)
 """The names that a piece binds, by the way in which it does."""
-
-_takes_all: Final = united(
-    lambda chunk: any(reference.name is None for reference in template_references(chunk)),
-    any,
-    of_tags=True,
-)
-"""Whether a piece includes a template whose name is not written out."""
 
 
 def _without_places(chunk: Chunk) -> tuple[object, ...]:

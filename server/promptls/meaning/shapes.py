@@ -9,31 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from promptls.meaning.paths import Path, path_of
-from promptls.meaning.shape import UNKNOWN, Shape, declared_over, shape_of_schema
+from promptls.meaning.paths import Path
+from promptls.meaning.shape import Shape
 from promptls.meaning.template import Template
 from promptls.meaning.use import Bind, Close, Middle, Open, Rebind, Use
 from promptls.meaning.uses import chunk_uses
 from promptls.meaning.walk import Piece, Walk
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Group, chunks_from, derived, united
-from promptls.syntax.jinja.nodes import Expression
-
-
-def input_shapes(template: Template) -> Mapping[str, Shape]:
-    """The shape of each input that the template reads or declares, sorted by name.
-
-    The JSON Schemas of `input_keys` go before what the uses suggest.
-    """
-    used = used_shapes(template)
-    declared = {key.name: shape_of_schema(key.schema) for key in template.declarations.inputs or ()}
-    names = sorted({*template.names.input_names, *declared})
-    return {
-        name: declared_over(declared[name], used.get(name, UNKNOWN))
-        if name in declared
-        else used.get(name, UNKNOWN)
-        for name in names
-    }
 
 
 def used_shapes(template: Template) -> Mapping[str, Shape]:
@@ -41,25 +24,10 @@ def used_shapes(template: Template) -> Mapping[str, Shape]:
     return _shapes(template.source.root)
 
 
-def chunk_shapes(chunk: Chunk) -> Mapping[str, Shape]:
-    """The shapes of the variables that the chunk uses, as far as the chunk alone can tell."""
-    return _shapes(chunk)
-
-
 def _shapes_of(pieces: tuple[Piece, ...]) -> Mapping[str, Shape]:
     walk = Walk()
     walk.take(pieces)
     return walk.shapes()
-
-
-def shape_at(
-    template: Template, expression: Expression, offset: int, inputs: Mapping[str, Shape]
-) -> Shape | None:
-    """What is known of the value that `expression` gives at `offset`, with `inputs` known already.
-
-    None where it is no way from an input.
-    """
-    return shape_under(inputs, resolved_at(template, path_of(expression), offset))
 
 
 def shape_under(shapes: Mapping[str, Shape], path: Path) -> Shape | None:

@@ -7,13 +7,11 @@ with the rules that need them.
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import replace
 from typing import Final
 
 from promptls.meaning.kind import Kind
 from promptls.rules.file_findings import in_files
-from promptls.rules.kept_findings import Choice, Chosen, Found, in_chunks, in_declared, in_names, joined
+from promptls.rules.kept_findings import Choice, Chosen, in_chunks, in_declared, in_names
 from promptls.rules.registry import RULES
 from promptls.rules.rule import Aspect, FileContext, Finding, Rule, Severity
 from promptls.rules.suppression import suppressed_lines
@@ -26,15 +24,12 @@ _MOST_CHOICES: Final = 64
 _choices: list[Choice] = []
 
 
-def check(
-    snapshot: Snapshot, path: str, *, most_hints: int | None = None, suppressed: bool = False
-) -> tuple[Finding, ...]:
+def check(snapshot: Snapshot, path: str, *, suppressed: bool = False) -> tuple[Finding, ...]:
     """The findings in the file at `path`, in the order of their places, with rule and severity.
 
     Empty for files that are no prompts. A rule that fails is logged and hides no other. Rules that
-    the settings turn off, and findings that the file suppresses, are left out. Of the hints of one
-    rule there are `most_hints`, if given, and the last one says how many more there are.
-    With `suppressed`, the findings are those that the file suppresses instead.
+    the settings turn off, and findings that the file suppresses, are left out. With `suppressed`,
+    the findings are those that the file suppresses instead.
     """
     template = snapshot.template(path)
     if template is None:
@@ -43,15 +38,15 @@ def check(
     if kind is Kind.OTHER:
         return ()
     project = snapshot.project(path).settings
-    choice = _choice(project, kind, most_hints)
+    choice = _choice(project, kind)
     context = FileContext(snapshot, path, template, kind, project)
     findings = in_files(context, choice)
     root = template.source.root
-    found = [in_chunks(root, choice)]
+    findings += in_chunks(root, choice)
     if choice.in_declared:
-        found.append(in_declared(root, choice, template.declarations))
-    found += [in_names(context, choice, rule, severity) for rule, severity in choice.in_names]
-    findings += _shown(joined([0] * len(found), found, most_hints))
+        findings += in_declared(root, choice, template.declarations)
+    for rule, severity in choice.in_names:
+        findings += in_names(context, choice, rule, severity)
     if not findings:
         return ()
     silenced = suppressed_lines(template.source)
@@ -71,9 +66,9 @@ def severity_of(rule: Rule, project: Project) -> Severity | None:
     return None if chosen == "off" else chosen
 
 
-def _choice(project: Project, kind: Kind, most_hints: int | None) -> Choice:
+def _choice(project: Project, kind: Kind) -> Choice:
     for known in _choices:
-        if known.project is project and known.kind is kind and known.most_hints == most_hints:
+        if known.project is project and known.kind is kind:
             return known
     rules = [
         (rule, severity)
@@ -83,7 +78,6 @@ def _choice(project: Project, kind: Kind, most_hints: int | None) -> Choice:
     choice = Choice(
         project,
         kind,
-        most_hints,
         _by_aspects([each for each in rules if each[0].check is not None]),
         tuple(each for each in rules if each[0].check_chunk is not None),
         tuple(each for each in rules if each[0].check_declared is not None),
@@ -99,15 +93,3 @@ def _by_aspects(rules: list[Chosen]) -> tuple[tuple[tuple[Aspect, ...], tuple[Ch
     for rule, severity in rules:
         groups.setdefault(rule.looks_at, []).append((rule, severity))
     return tuple((looks_at, tuple(chosen)) for looks_at, chosen in groups.items())
-
-
-def _shown(found: Found) -> list[Finding]:
-    """The findings; the last of a rule of which some were left out says how many."""
-    shown = list(found.findings)
-    waiting = Counter(found.left_out)
-    for index in range(len(shown) - 1, -1, -1):
-        more = waiting.pop(shown[index].rule, 0)
-        if more:
-            message = f"{shown[index].message} ({more} more like this in the file)"
-            shown[index] = replace(shown[index], message=message)
-    return shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
 
 from promptls.meaning.header import Declarations
 from promptls.meaning.kind import Kind
@@ -29,7 +29,6 @@ class Choice:
 
     project: Project
     kind: Kind
-    most_hints: int | None
     in_files: tuple[tuple[tuple[Aspect, ...], tuple[Chosen, ...]], ...]
     """The rules for whole files, by what they look at."""
     in_chunks: tuple[Chosen, ...]
@@ -37,14 +36,8 @@ class Choice:
     in_names: tuple[Chosen, ...]
 
 
-class Found(NamedTuple):
-    """Findings of a piece, with spans from its start, and how many hints of a rule were left out."""
-
-    findings: tuple[Finding, ...] = ()
-    left_out: Mapping[str, int] = {}
-
-
-_NOTHING: Final = Found()
+Found: TypeAlias = tuple[Finding, ...]
+"""Findings of a piece, with spans that count from its start."""
 
 
 def in_chunks(piece: Piece, choice: Choice) -> Found:
@@ -53,7 +46,7 @@ def in_chunks(piece: Piece, choice: Choice) -> Found:
     if isinstance(known, tuple) and known[0] is choice:
         return known[1]  # type: ignore[no-any-return]  # put there below
     if isinstance(piece, Chunk):
-        found = _of_chunk(
+        found = tuple(
             finding
             for rule, severity in choice.in_chunks
             if rule.check_chunk is not None
@@ -62,12 +55,12 @@ def in_chunks(piece: Piece, choice: Choice) -> Found:
     elif (
         _is_still_clean(piece, in_chunks, choice)
         and piece.before
-        and in_chunks(piece.before[2], choice) is _NOTHING
+        and in_chunks(piece.before[2], choice) == ()
     ):
-        found = _NOTHING
+        found = ()
     else:
         children = [in_chunks(child, choice) for child in piece.children]
-        found = joined(piece.starts, children, choice.most_hints)
+        found = _joined(piece.starts, children)
     piece.kept[in_chunks] = (choice, found)
     return found
 
@@ -77,7 +70,7 @@ def _is_still_clean(group: Group, key: object, *basis: object) -> bool:
     known = group.before[0].get(key) if group.before is not None else None
     return (
         isinstance(known, tuple)
-        and known[-1] is _NOTHING
+        and known[-1] == ()
         and all(one is other for one, other in zip(known, basis, strict=False))
     )
 
@@ -88,7 +81,7 @@ def in_declared(piece: Piece, choice: Choice, declared: Declarations) -> Found:
     if isinstance(known, tuple) and known[0] is choice and known[1] is declared:
         return known[2]  # type: ignore[no-any-return]  # put there below
     if isinstance(piece, Chunk):
-        found = _of_chunk(
+        found = tuple(
             finding
             for rule, severity in choice.in_declared
             if rule.check_declared is not None
@@ -97,12 +90,12 @@ def in_declared(piece: Piece, choice: Choice, declared: Declarations) -> Found:
     elif (
         _is_still_clean(piece, in_declared, choice, declared)
         and piece.before
-        and in_declared(piece.before[2], choice, declared) is _NOTHING
+        and in_declared(piece.before[2], choice, declared) == ()
     ):
-        found = _NOTHING
+        found = ()
     else:
         children = [in_declared(child, choice, declared) for child in piece.children]
-        found = joined(piece.starts, children, choice.most_hints)
+        found = _joined(piece.starts, children)
     piece.kept[in_declared] = (choice, declared, found)
     return found
 
@@ -112,12 +105,12 @@ def in_names(context: FileContext, choice: Choice, rule: Rule, severity: Severit
     assert rule.check_names is not None
     root = context.template.source.root
     if not rule.check_names.mentioned(root):
-        return _NOTHING
+        return ()
     try:
         facts = _facts(context, rule.check_names)
     except Exception:  # noqa: BLE001 - one rule that fails hides no other
         _LOG.exception("the rule %s failed", rule.name)
-        return _NOTHING
+        return ()
     return _ByNames(choice, rule, severity, facts).found_in(root)
 
 
@@ -151,7 +144,7 @@ class _ByNames:
         """What the rule finds in a piece."""
         mentioned = self._check.mentioned(piece)
         if not mentioned:
-            return _NOTHING
+            return ()
         key = (in_names, self._rule.name)
         known = piece.kept.get(key)
         if isinstance(known, tuple) and known[0] is self._choice:
@@ -161,16 +154,16 @@ class _ByNames:
                 piece.kept[key] = (self._choice, self._facts, known[2])
                 return known[2]  # type: ignore[no-any-return]  # put there below
         if isinstance(piece, Chunk):
-            found = _of_chunk(found_by(self._rule, self._severity, self._check.check, piece, self._facts))
+            found = tuple(found_by(self._rule, self._severity, self._check.check, piece, self._facts))
         elif (
             _is_still_clean(piece, key, self._choice, self._facts)
             and piece.before
-            and self.found_in(piece.before[2]) is _NOTHING
+            and self.found_in(piece.before[2]) == ()
         ):
-            found = _NOTHING
+            found = ()
         else:
             children = [self.found_in(child) for child in piece.children]
-            found = joined(piece.starts, children, self._choice.most_hints)
+            found = _joined(piece.starts, children)
         piece.kept[key] = (self._choice, self._facts, found)
         return found
 
@@ -184,29 +177,11 @@ class _ByNames:
         return known[1]
 
 
-def _of_chunk(findings: Iterable[Finding]) -> Found:
-    found = tuple(findings)
-    return Found(found) if found else _NOTHING
-
-
-def joined(starts: list[int], found: list[Found], most_hints: int | None) -> Found:
-    """What was found in pieces that begin at these offsets, without the hints of a rule that are too many."""
-    if all(each is _NOTHING for each in found):
-        return _NOTHING
-    findings: list[Finding] = []
-    hints: dict[str, int] = {}
-    left_out: dict[str, int] = {}
-    for start, each in zip(starts, found, strict=False):
-        for rule, more in each.left_out.items():
-            left_out[rule] = left_out.get(rule, 0) + more
-        for finding in each.findings:
-            if most_hints is not None and finding.severity == "hint":
-                hints[finding.rule] = number = hints.get(finding.rule, 0) + 1
-                if number > most_hints:
-                    left_out[finding.rule] = left_out.get(finding.rule, 0) + 1
-                    continue
-            findings.append(finding.shifted(start))
-    return Found(tuple(findings), left_out) if findings or left_out else _NOTHING
+def _joined(starts: list[int], found: list[Found]) -> Found:
+    """What was found in pieces that begin at these offsets."""
+    return tuple(
+        [finding.shifted(start) for start, each in zip(starts, found, strict=False) for finding in each]
+    )
 
 
 def found_by(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from promptls.features.symbols.shared_variable import imported_file
-from promptls.meaning.mentions import Mention, chunk_mentions, mention_at, mentions_of
+from promptls.meaning.mentions import Mention, chunk_mentions, mentions_of
 from promptls.meaning.scopes import Binding, chunk_events
 from promptls.meaning.template import Template
 from promptls.meaning.variables import (
@@ -124,9 +124,3 @@ def other_names(template: Template, imported: Span) -> Iterator[Span]:
             if alias is not None and event.span != inside:
                 yield from (reading.span for reading in alias.readings)
             return
-
-
-def argument_at(template: Template, offset: int) -> Mention | None:
-    """The keyword argument at `offset`."""
-    mention = mention_at(template.source, offset)
-    return mention if mention is not None and mention.kind == "argument" else None

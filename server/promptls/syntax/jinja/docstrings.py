@@ -24,13 +24,6 @@ def markdown(docstring: str | None) -> str:
     return "\n\n".join(block for block in blocks if block)
 
 
-def first_sentence(text: str) -> str:
-    """The first sentence of a text in Markdown, on one line."""
-    paragraph = " ".join(text.split("\n\n", maxsplit=1)[0].split())
-    found = re.match(r".*?[.:](?=\s|$)", paragraph)
-    return (found.group() if found else paragraph).rstrip(":")
-
-
 def _blocks(lines: list[str]) -> list[str]:
     blocks: list[str] = []
     index = 0

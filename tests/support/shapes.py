@@ -1,0 +1,25 @@
+"""The shapes of a text's inputs, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from promptls.meaning.shape import UNKNOWN, Shape, declared_over, shape_of_schema
+from promptls.meaning.shapes import used_shapes
+from promptls.meaning.template import Template
+
+
+def input_shapes(template: Template) -> Mapping[str, Shape]:
+    """The shape of each input that the template reads or declares, sorted by name.
+
+    The JSON Schemas of `input_keys` go before what the uses suggest.
+    """
+    used = used_shapes(template)
+    declared = {key.name: shape_of_schema(key.schema) for key in template.declarations.inputs or ()}
+    names = sorted({*template.names.input_names, *declared})
+    return {
+        name: declared_over(declared[name], used.get(name, UNKNOWN))
+        if name in declared
+        else used.get(name, UNKNOWN)
+        for name in names
+    }
