@@ -152,6 +152,30 @@ def exact(row):
 - name: a
   content: "{{ us<CURSOR>er }}"
 """,
+    "the schema of a key": """\
+{#---
+input_keys:
+  user: {type: object, properties: {name: {type: string}}}
+                                    ^^^^ to
+                                    ^^^^ said
+examples:
+  - user: {name: Ada}
+---#}
+- name: a
+  content: "{{ user['na<CURSOR>me'] }}"
+""",
+    "the first example that has a key of a list's elements": """\
+{#---
+examples:
+  - turns: [{said: a}, {said: b}]
+             ^^^^ to
+             ^^^^ said
+---#}
+{% for turn in turns %}
+- name: a
+  content: "{{ turn.sa<CURSOR>id }}"
+{% endfor %}
+""",
 }
 
 

@@ -350,6 +350,67 @@ question,answer
                                ^^^^ read
 {% endfor %}
 """,
+    "a key in tags, its schema, examples, samples, rows and Python calls": """\
+{#---
+input_keys:
+  customer:
+    type: object
+    properties:
+      name: {type: string}
+      ^^^^ declaration
+      id: {type: string}
+    required: [id, name]
+                   ^^^^ write
+samples: samples.json
+examples:
+  - customer: {name: Ada, id: 3}
+               ^^^^ write
+    name: other
+experiments:
+  first: {dataset: rows.jsonl}
+---#}
+- name: name
+  content: "{{ customer.na<CURSOR>me }} {{ customer['name'] }} {{ name }} {{ other.name }} {{ customer.id }}"
+                        ^^^^ read
+                                             ^^^^ read
+{% set c = customer %}
+- name: b
+  content: "{% if c.get('name') %}{{ c.name }}{% endif %}"
+                         ^^^^ read
+                                       ^^^^ read
+-- app.py --
+import promptls
+promptls.load("main.yml.j2").render(customer={"name": 1, "id": 2}, name="x")
+                                               ^^^^ write
+-- rows.jsonl --
+{"customer": {"name": "Bo", "id": "4"}, "name": 1}
+               ^^^^ write
+-- samples.json --
+{"first": {"customer": {"name": "Bo"}, "name": 1}}
+                         ^^^^ write
+""",
+    "a key of the elements of a list, through an include and a filter": """\
+{#---
+examples:
+  - history:
+      - {role: user, content: Hi}
+                     ^^^^^^^ write
+      - content: Ho
+        ^^^^^^^ write
+---#}
+{% for message in history if message.content %}
+                                     ^^^^^^^ read
+{% include 'turn.yml.j2' %}
+{% endfor %}
+- name: a
+  content: "{{ history[0].content }}{{ history | map(attribute='content') | join }}"
+                          ^^^^^^^ read
+                                                                ^^^^^^^ read
+-- turn.yml.j2 --
+- name: turn
+  content: "{{ message.con<CURSOR>tent }}{{ turn.content }}"
+                       ^^^^^^^ read
+""",
 }
 
 
@@ -408,7 +469,7 @@ input_keys: [us<CURSOR>er]
     [
         "- name: a\n  content: pl<CURSOR>ain\n",
         "- na<CURSOR>me: a\n  content: x\n",
-        "- name: a\n  content: '{{ user.na<CURSOR>me }}'\n",
+        "{% macro m(user) %}{{ user.na<CURSOR>me }}{% endmacro %}\n- name: a\n  content: x\n",
         "- name: a\n  content: '{{ user | tri<CURSOR>m }}'\n",
         "{% include 'nowh<CURSOR>ere' %}\n- name: a\n  content: x\n",
     ],

@@ -200,6 +200,55 @@ ticket: text
   content: "{{ greet(mark, sign='?') }}"
 """,
     ),
+    "a key of an input in templates, schema, data and calls": (
+        """\
+{#---
+samples: samples.yml
+input_keys: {customer: {type: object, properties: {name: {type: string}}, required: [name]}}
+examples:
+  - customer: {"name": Ada}
+---#}
+{% for name in names %}
+- name: a
+  content: "{{ customer.na<CURSOR>me | trim }}{{ customer['name'] }}{{ name }}"
+{% endfor %}
+{% include 'part.yml.j2' %}
+-- part.yml.j2 --
+- name: b
+  content: "{{ customer.name }}{{ other.name }}"
+-- app.py --
+import promptls
+who = {"name": "Ada"}
+promptls.load("main.yml.j2").render(customer=who, names=[])
+-- samples.yml --
+customer:
+  name: Ada
+""",
+        "title",
+        """\
+{#---
+samples: samples.yml
+input_keys: {customer: {type: object, properties: {title: {type: string}}, required: [title]}}
+examples:
+  - customer: {"title": Ada}
+---#}
+{% for name in names %}
+- name: a
+  content: "{{ customer.title | trim }}{{ customer['title'] }}{{ name }}"
+{% endfor %}
+{% include 'part.yml.j2' %}
+-- part.yml.j2 --
+- name: b
+  content: "{{ customer.title }}{{ other.name }}"
+-- app.py --
+import promptls
+who = {"title": "Ada"}
+promptls.load("main.yml.j2").render(customer=who, names=[])
+-- samples.yml --
+customer:
+  title: Ada
+""",
+    ),
 }
 
 
@@ -225,7 +274,6 @@ REFUSED = {
     "a global": ("- name: a\n  content: '{{ ra<CURSOR>nge(3) }}'\n", "x", "Jinja's own"),
     "a filter": ("- name: a\n  content: '{{ a | tr<CURSOR>im }}'\n", "x", "`trim` cannot be renamed"),
     "a keyword": ("- name: a\n  content: '{% i<CURSOR>f a %}{% endif %}'\n", "x", "`if` cannot be renamed"),
-    "an attribute": ("- name: a\n  content: '{{ a.na<CURSOR>me }}'\n", "x", "`name` cannot be renamed"),
     "prompt poet's": (
         "- name: a\n  content: '{{ escape_special_<CURSOR>characters(a) }}'\n",
         "x",
@@ -307,6 +355,50 @@ Prompt(template_path="main.yml.j2", template_data={"text": 1, "ticket": 2})
         "{% block a<CURSOR>a %}{% endblock %}{% block b %}{% endblock %}\n- name: a\n  content: x\n",
         "b",
         "`b` is taken",
+    ),
+    "a key that nothing gives": (
+        "- name: a\n  content: '{{ a.na<CURSOR>me }}'\n",
+        "x",
+        "nothing declares it",
+    ),
+    "a key of a value that is printed whole": (
+        "{#---\nexamples: [{a: {b: 1}}]\n---#}\n- name: a\n  content: '{{ a.b<CURSOR> }}{{ a }}'\n",
+        "x",
+        "main.yml.j2, line 5, uses `a` as a whole",
+    ),
+    "a key of a mapping that a loop goes through": (
+        (
+            "{#---\nexamples: [{a: {b: 1}}]\n---#}\n"
+            "- name: a\n  content: '{{ a.b<CURSOR> }}{% for k in a %}{{ k }}{% endfor %}'\n"
+        ),
+        "x",
+        "uses `a` as a whole",
+    ),
+    "a key of what may be the same value": (
+        (
+            "{#---\nexamples: [{a: {b: 1}}]\n---#}\n{% if y %}{% set c = a %}{% endif %}\n"
+            "- name: a\n  content: '{{ a.b<CURSOR> }}{{ c.b }}'\n"
+        ),
+        "x",
+        "of what may be the same value",
+    ),
+    "a key of an object of the program": (
+        (
+            "{#---\nexamples: [{a: {b: 1}}]\n---#}\n- name: a\n  content: '{{ a.b<CURSOR> }}'\n"
+            "-- app.py --\nimport promptls\npromptls.load('main.yml.j2').render(a=make())\n"
+        ),
+        "x",
+        "app.py, line 2, gives a value whose keys are not written there",
+    ),
+    "a key that is there already": (
+        "{#---\nexamples: [{a: {b: 1}}]\n---#}\n- name: a\n  content: '{{ a.b<CURSOR> }}{{ a.x }}'\n",
+        "x",
+        "`x` is taken",
+    ),
+    "a method's name for a key": (
+        "{#---\nexamples: [{a: {b: 1}}]\n---#}\n- name: a\n  content: '{{ a.b<CURSOR> }}'\n",
+        "items",
+        "a method of every mapping",
     ),
 }
 

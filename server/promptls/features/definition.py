@@ -54,7 +54,7 @@ def declarations(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ..
     variable = symbol_variable(snapshot, symbol) if symbol is not None else None
     if symbol is not None and symbol.kind == "import" and variable is not None:
         return tuple(Target(symbol.home, binding.span, symbol.span) for binding in variable.bindings)
-    if symbol is not None and symbol.kind == "input":
+    if symbol is not None and symbol.kind in {"input", "key"}:
         declared = _of_use(occurrences(snapshot, symbol, in_data=False), "declaration")
         if declared:
             return tuple(Target(*place, symbol.span) for place in declared)
@@ -85,6 +85,9 @@ def _defined(snapshot: Snapshot, symbol: Symbol) -> Iterator[tuple[str, Span]]:
     if symbol.kind == "file":
         yield symbol.home, _TOP
         return
+    if symbol.kind == "key":
+        yield from _where_given(occurrences(snapshot, symbol))
+        return
     if symbol.kind in NO_VARIABLES:
         yield from _of_use(occurrences(snapshot, symbol), "declaration")
         return
@@ -103,6 +106,19 @@ def _defined(snapshot: Snapshot, symbol: Symbol) -> Iterator[tuple[str, Span]]:
         given = [(each.path, each.span) for each in found if each.use == "write" and each.where == "template"]
         passed = [(each.path, each.span) for each in found if each.where == "python"]
         yield from declared or given or passed
+
+
+def _where_given(places: tuple[Occurrence, ...]) -> Iterator[tuple[str, Span]]:
+    """Where a key is declared; else where it first gets a value, in each file that gives it one."""
+    declared = _of_use(places, "declaration")
+    if declared:
+        yield from declared
+        return
+    first: dict[str, Span] = {}
+    for each in places:
+        if each.use == "write":
+            first.setdefault(each.path, each.span)
+    yield from first.items()
 
 
 def _newest_first(bindings: tuple[Binding, ...], symbol: Symbol, template: Template) -> list[Binding]:

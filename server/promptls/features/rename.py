@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from promptls.features.symbols import Occurrence, Symbol, occurrences, symbol_at
 from promptls.features.symbols.find import symbol_variable
+from promptls.features.symbols.key_doubts import doubt
 from promptls.features.symbols.shared_variable import imported_file
 from promptls.meaning.mentions import mention_at
 from promptls.meaning.scopes import GLOBALS, INJECTED
@@ -25,6 +26,7 @@ from promptls.syntax.jinja.statements import KEYWORDS
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.compose import compose
 from promptls.syntax.yaml.nodes import Mapping, Scalar
+from promptls.systems.prompt_poet.vocabulary import DICT_METHODS
 from promptls.text.failure import Failure, WrongUse
 from promptls.text.span import Span
 from promptls.text.words import word_at
@@ -98,6 +100,8 @@ def _renamable(snapshot: Snapshot, path: str, offset: int) -> Symbol:
         raise WrongUse(f"{name} is a function of Python code: rename it there")
     if symbol.kind == "file":
         raise WrongUse("a file is renamed among the files, not in what includes it")
+    if symbol.kind == "key" and (reason := doubt(snapshot, symbol)):
+        raise WrongUse(f"{name} cannot be renamed: {reason}")
     if _is_lost_import(snapshot, symbol):
         raise WrongUse(f"{name} cannot be renamed: what it is imported from is not there")
     return symbol
@@ -146,14 +150,21 @@ def _refuse_name(snapshot: Snapshot, symbol: Symbol, new: str, places: Iterable[
         raise WrongUse(f"{shown} is no name: it takes letters, digits and `_`, and no digit first")
     if new in KEYWORDS | _OPERATORS:
         raise WrongUse(f"{shown} is a word of Jinja's own")
+    if symbol.kind == "key" and new in DICT_METHODS:
+        raise WrongUse(f"{shown} is a method of every mapping")
     if symbol.kind == "block":
         return
-    if new in GLOBALS | INJECTED | _IN_BLOCKS:
-        raise WrongUse(f"{shown} would hide what Jinja or Prompt Poet calls so")
-    if new in (function_names(snapshot, symbol.home) or ()):
-        raise WrongUse(f"{shown} is a function of the functions file")
+    if symbol.kind != "key":
+        _refuse_hiding(snapshot, symbol, new)
     if new.lower() in _YAML_WORDS and any(each.where in {"header", "data"} for each in places):
         raise WrongUse(f"{shown} is no text in YAML, where the name stands too")
+
+
+def _refuse_hiding(snapshot: Snapshot, symbol: Symbol, new: str) -> None:
+    if new in GLOBALS | INJECTED | _IN_BLOCKS:
+        raise WrongUse(f"`{new}` would hide what Jinja or Prompt Poet calls so")
+    if new in (function_names(snapshot, symbol.home) or ()):
+        raise WrongUse(f"`{new}` is a function of the functions file")
 
 
 def _text(snapshot: Snapshot, symbol: Symbol, place: Occurrence, new: str) -> str:

@@ -15,39 +15,76 @@ from promptls.workspace.python_scopes import Scope, scopes_of
 _TEXT: Final = re.compile(r"""[rRuU]?('|"|\'{3}|"{3})(\w+)\1""")
 
 
-def key_spans(text: str, call: TemplateCall, name: str) -> tuple[Span, ...]:
+def key_spans(text: str, call: TemplateCall, keys: tuple[str | None, ...]) -> tuple[Span, ...]:
     """The places of one key in the data of a call, without quotes; `text` is that of the call's file.
 
-    None where the text is another one than that in which the call was found.
+    `keys` are those of the dicts that lead to it, itself last; None stands for any, and lists in
+    between count as none. None where the text is another one than that in which the call was found.
     """
-    if name not in call.keys:
-        return ()
+    return tuple(span for span in _found(text, call, keys) if span is not None)
+
+
+def is_written_out(text: str, call: TemplateCall, keys: tuple[str | None, ...]) -> bool:
+    """Whether all dicts that may hold the key in the data of a call are written out in its file."""
+    return all(span is not None for span in _found(text, call, keys))
+
+
+def _found(text: str, call: TemplateCall, keys: tuple[str | None, ...]) -> Iterator[Span | None]:
+    places = _Places(text)
+    if keys[0] is None or keys[0] in call.keys:
+        for each, scope in _data(text, call, places):
+            yield from _keys(each, scope, places, keys, is_data=True)
+
+
+def _data(text: str, call: TemplateCall, places: _Places) -> Iterator[tuple[ast.expr, Scope]]:
+    """The expressions of the data of a call, with the scope that the call stands in."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
-        return ()
-    places = _Places(text)
+        return
     for scope in scopes_of(tree):
         for node in scope.calls:
             if places.end_of(node.func) == call.span.end:
-                data = data_of(node) or ()
-                return tuple(span for each in data for span in _keys(each, scope, places, name))
-    return ()
+                for each in data_of(node) or ():
+                    yield each, scope
+                return
 
 
-def _keys(data: ast.expr, scope: Scope, places: _Places, name: str) -> Iterator[Span]:
+def _keys(
+    data: ast.expr, scope: Scope, places: _Places, keys: tuple[str | None, ...], *, is_data: bool = False
+) -> Iterator[Span | None]:
+    """The places of a key in an expression; None for each value that is not written out where it may be."""
     written = scope.constant_of(data.id) if isinstance(data, ast.Name) else data
     if isinstance(written, ast.Dict):
-        for key in written.keys:
-            if isinstance(key, ast.Constant) and key.value == name:
-                span = places.inside_quotes(key, name)
-                if span is not None:
-                    yield span
-    elif isinstance(written, ast.Call):
+        for key, value in zip(written.keys, written.values, strict=True):
+            if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+                yield None
+            elif keys[0] in {None, key.value}:
+                yield from (
+                    _keys(value, scope, places, keys[1:])
+                    if len(keys) > 1
+                    else (places.inside_quotes(key, key.value),)
+                )
+    elif isinstance(written, ast.Call) and (is_data or _is_dict(written)):
         for keyword in written.keywords:
-            if keyword.arg == name:
+            if keyword.arg is None:
+                yield None
+            elif keys[0] in {None, keyword.arg}:
                 start = places.offset(keyword.lineno, keyword.col_offset)
-                yield Span(start, start + len(name))
+                yield from (
+                    _keys(keyword.value, scope, places, keys[1:])
+                    if len(keys) > 1
+                    else (Span(start, start + len(keyword.arg)),)
+                )
+    elif isinstance(written, (ast.List, ast.Tuple)):
+        for item in written.elts:
+            yield from _keys(item, scope, places, keys)
+    elif not isinstance(written, ast.Constant):
+        yield None
+
+
+def _is_dict(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == "dict" and not call.args
 
 
 class _Places:

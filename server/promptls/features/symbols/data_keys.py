@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from promptls.syntax.yaml.compose import compose
-from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, key_text
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text
 from promptls.text.span import Span
 
 _CELL: Final = re.compile(r'"((?:[^"]|"")*)"|([^",\r\n]*)')
@@ -15,23 +15,34 @@ _LINE: Final = re.compile(r"[^\r\n]+")
 _JSON: Final = re.compile(r'"((?:[^"\\\r\n]|\\.)*)"|[{}\[\]]')
 
 
-def key_spans(suffix: str, text: str, name: str, inputs: frozenset[str]) -> Iterator[Span]:
+DataKeys: TypeAlias = tuple[str | None, ...]
+"""The keys of mappings that lead to a key, itself last; None stands for any, and lists count as none."""
+
+
+def key_spans(suffix: str, text: str, keys: DataKeys, inputs: frozenset[str]) -> Iterator[Span]:
     """The places of a key in a file with this ending, without its quotes; none where it cannot be read.
 
-    A samples file holds one mapping of `inputs`, or mappings under the names of samples.
+    A samples file holds one mapping of `inputs`, or mappings under the names of samples. A cell of
+    a CSV file is one text, which holds no keys.
     """
     if suffix == ".csv":
-        return csv_columns(text, name)
+        return csv_columns(text, keys[0] or "") if len(keys) == 1 else iter(())
     if suffix in {".jsonl", ".ndjson"}:
         return (
             key.span.shifted(line.start())
             for line in _LINE.finditer(text)
             for key in _json_keys(line.group())
-            if key.name == name and key.path == ()
+            if _is_along((*key.path, key.name), keys)
         )
     if suffix == ".json":
-        return _json_samples(text, name, inputs)
-    return _yaml_samples(text, name, inputs)
+        return _json_samples(text, keys, inputs)
+    return _yaml_samples(text, keys, inputs)
+
+
+def _is_along(written: tuple[str, ...], keys: DataKeys) -> bool:
+    return len(written) == len(keys) and all(
+        key in {None, name} for name, key in zip(written, keys, strict=True)
+    )
 
 
 def csv_columns(text: str, name: str) -> Iterator[Span]:
@@ -70,37 +81,50 @@ def _json_keys(text: str) -> Iterator[_Key]:
             key = around.pop()[1] if around else ""
         elif around and around[-1][0] == "{" and _is_key(text, match.end()):
             key = match.group(1)
-            yield _Key(key, Span(*match.span(1)), tuple(name for _, name in around[1:]))
+            yield _Key(key, Span(*match.span(1)), tuple(name for _, name in around[1:] if name))
 
 
 def _is_key(text: str, behind: int) -> bool:
     return text[behind : behind + 64].lstrip().startswith(":")
 
 
-def _json_samples(text: str, name: str, inputs: frozenset[str]) -> Iterator[Span]:
-    keys = list(_json_keys(text))
-    top = {key.name for key in keys if key.path == ()}
-    depth = 0 if top & inputs else 1
-    return (key.span for key in keys if key.name == name and len(key.path) == depth)
+def _json_samples(text: str, keys: DataKeys, inputs: frozenset[str]) -> Iterator[Span]:
+    written = list(_json_keys(text))
+    top = {key.name for key in written if key.path == ()}
+    above = 0 if top & inputs else 1
+    return (
+        key.span
+        for key in written
+        if len(key.path) >= above and _is_along((*key.path, key.name)[above:], keys)
+    )
 
 
-def _yaml_samples(text: str, name: str, inputs: frozenset[str]) -> Iterator[Span]:
+def _yaml_samples(text: str, keys: DataKeys, inputs: frozenset[str]) -> Iterator[Span]:
     root = compose(text, Span, lambda _span: False).root
     if not isinstance(root, Mapping):
         return
     top = {key for entry in root.entries if (key := key_text(entry)) is not None}
     if top & inputs:
-        yield from _named(text, root, name)
+        yield from yaml_key_spans(text, root, keys)
         return
     for entry in root.entries:
-        yield from _named(text, entry.value, name)
+        if isinstance(entry.value, Mapping):
+            yield from yaml_key_spans(text, entry.value, keys)
 
 
-def _named(text: str, node: Node, name: str) -> Iterator[Span]:
+def yaml_key_spans(text: str, node: Node, keys: DataKeys) -> Iterator[Span]:
+    """The places of a key below a node of a YAML text."""
+    if isinstance(node, Sequence):
+        for item in node.items:
+            yield from yaml_key_spans(text, item, keys)
     for entry in node.entries if isinstance(node, Mapping) else ():
         key = entry.key
-        if isinstance(key, Scalar) and key.text == name:
-            quoted = text[key.span.start : key.span.start + 1] in {"'", '"'}
-            bare = Span(key.span.start + quoted, key.span.end - quoted)
-            if text[bare.start : bare.end] == name:
-                yield bare
+        if not isinstance(key, Scalar) or keys[0] not in {None, key.text}:
+            continue
+        if len(keys) > 1:
+            yield from yaml_key_spans(text, entry.value, keys[1:])
+            continue
+        quoted = text[key.span.start : key.span.start + 1] in {"'", '"'}
+        bare = Span(key.span.start + quoted, key.span.end - quoted)
+        if text[bare.start : bare.end] == key.text:
+            yield bare

@@ -115,7 +115,7 @@ def data_places(snapshot: Snapshot, path: str, template: Template, name: str) ->
         held = snapshot.template(str(file))
         if held is None:
             continue
-        for span in key_spans(file.suffix.lower(), held.source.text, name, inputs):
+        for span in key_spans(file.suffix.lower(), held.source.text, (name,), inputs):
             yield Occurrence(str(file), span, "write", "data")
 
 
@@ -123,5 +123,5 @@ def python_places(snapshot: Snapshot, path: str, name: str) -> Iterator[Occurren
     """The places where Python code passes an input to the template at `path`."""
     for call in calls_to(snapshot, path):
         program = snapshot.template(call.file) if name in call.keys else None
-        for span in python_key_spans(program.source.text, call, name) if program is not None else ():
+        for span in python_key_spans(program.source.text, call, (name,)) if program is not None else ():
             yield Occurrence(call.file, span, "write", "python")

@@ -6,6 +6,7 @@ from typing import Final
 
 from promptls.features.symbols.declared_inputs import declared_at
 from promptls.features.symbols.file_names import name_span, reference_at
+from promptls.features.symbols.keys import key_symbol_at
 from promptls.features.symbols.macros import macro_meant, parameters_of
 from promptls.features.symbols.part_names import part_name_at
 from promptls.features.symbols.shared_data import unread_input
@@ -26,7 +27,7 @@ from promptls.workspace.contract import function_names
 from promptls.workspace.snapshot import Snapshot
 
 _KINDS: Final[dict[str, SymbolKind]] = {"macro": "macro", "parameter": "parameter", "import": "import"}
-NO_VARIABLES: Final = frozenset({"block", "part", "section", "file"})
+NO_VARIABLES: Final = frozenset({"block", "key", "part", "section", "file"})
 """Kinds of symbols that are no variables."""
 
 
@@ -40,7 +41,8 @@ def symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
         return _variable(snapshot, path, template, place)
     mention = mention_at(template.source, offset)
     if mention is not None:
-        return _mentioned(snapshot, path, template, mention)
+        meant = _mentioned(snapshot, path, template, mention)
+        return meant if meant is not None else key_symbol_at(template, path, offset)
     reference = reference_at(template, offset)
     if reference is not None:
         target = snapshot.resolve(path, reference)
@@ -48,6 +50,9 @@ def symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
     declared = declared_at(template, path, offset)
     if declared is not None:
         return Symbol("input", template.source.slice(declared.span), path, declared.span, path)
+    key = key_symbol_at(template, path, offset)
+    if key is not None:
+        return key
     named = part_name_at(template, offset)
     return Symbol(named.kind, named.name, path, named.span, path, named.span) if named is not None else None
 

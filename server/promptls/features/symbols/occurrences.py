@@ -9,8 +9,10 @@ from promptls.features.symbols.blocks import block_places, blocks_in
 from promptls.features.symbols.declared_inputs import data_places, declared_places, python_places
 from promptls.features.symbols.file_names import file_places
 from promptls.features.symbols.find import NO_VARIABLES, symbol_variable
+from promptls.features.symbols.keys import key_places, key_places_in
 from promptls.features.symbols.macros import arguments_of, macro_of, other_names
 from promptls.features.symbols.part_names import part_places
+from promptls.features.symbols.shared_keys import shared_key
 from promptls.features.symbols.shared_variable import shared_variable
 from promptls.features.symbols.symbol import Occurrence, Symbol, Use
 from promptls.meaning.template import Template
@@ -31,7 +33,7 @@ def occurrences(snapshot: Snapshot, symbol: Symbol, *, in_data: bool = True) -> 
     if template is None and symbol.kind != "file":
         return ()
     if symbol.kind in NO_VARIABLES:
-        return _ordered(_places_of_others(snapshot, symbol))
+        return _ordered(_places_of_others(snapshot, symbol, in_data=in_data))
     variable = symbol_variable(snapshot, symbol)
     if variable is None:
         return ()
@@ -51,6 +53,13 @@ def places_here(snapshot: Snapshot, symbol: Symbol) -> tuple[Occurrence, ...]:
         return tuple(each for each in occurrences(snapshot, symbol) if each.path == symbol.path)
     if symbol.kind == "block":
         return _ordered(blocks_in(template, symbol.path, symbol.name))
+    if symbol.kind == "key":
+        ways = (
+            each.way
+            for each in shared_key(snapshot, symbol.path, symbol.way).ways
+            if each.path == symbol.path
+        )
+        return _ordered(place for way in ways for place in key_places_in(template, symbol.path, way))
     if symbol.kind in NO_VARIABLES:
         return tuple(
             each for each in _ordered(_places_of_others(snapshot, symbol)) if each.path == symbol.path
@@ -70,9 +79,11 @@ def places_here(snapshot: Snapshot, symbol: Symbol) -> tuple[Occurrence, ...]:
     return _ordered(found)
 
 
-def _places_of_others(snapshot: Snapshot, symbol: Symbol) -> Iterator[Occurrence]:
+def _places_of_others(snapshot: Snapshot, symbol: Symbol, *, in_data: bool = True) -> Iterator[Occurrence]:
     if symbol.kind == "block":
         yield from block_places(snapshot, symbol.home, symbol.name)
+    elif symbol.kind == "key":
+        yield from key_places(snapshot, symbol, in_data=in_data)
     elif symbol.kind == "file":
         yield from file_places(snapshot, symbol.home)
     elif (template := snapshot.template(symbol.home)) is not None:

@@ -5,12 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from promptls.meaning.key_ways import Way
 from promptls.text.span import Span
 
 SymbolKind = Literal[
-    "input", "variable", "parameter", "macro", "import", "function", "own", "block", "part", "section", "file"
+    "input",
+    "key",
+    "variable",
+    "parameter",
+    "macro",
+    "import",
+    "function",
+    "own",
+    "block",
+    "part",
+    "section",
+    "file",
 ]
-"""`function` is one of a functions file, `own` a name of Jinja's or Prompt Poet's own."""
+"""`key` is a key or attribute of an input's value, `function` one of a functions file, `own` a name of
+Jinja's or Prompt Poet's own."""
 
 Use = Literal["declaration", "write", "read"]
 Where = Literal["template", "header", "data", "python"]
@@ -36,6 +49,7 @@ class Symbol:
 
     `home` is the file that the symbol belongs to, and `anchor` one of its places there; without
     one it is what the file takes from its caller, or the file itself. `name` is its name at home.
+    Of a key, `way` leads to it from an input of `home`.
     """
 
     kind: SymbolKind
@@ -44,3 +58,4 @@ class Symbol:
     span: Span
     home: str
     anchor: Span | None = None
+    way: Way = ()

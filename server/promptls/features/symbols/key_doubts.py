@@ -1,0 +1,77 @@
+"""Why it may not be known where a key is read: somebody sees a value that has it as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from promptls.features.symbols.keys import data_keys, key_places
+from promptls.features.symbols.shared_keys import shared_key
+from promptls.features.symbols.symbol import Symbol
+from promptls.meaning.key_ways import ValueRead, Way, keys_named, values_used
+from promptls.meaning.paths import Each
+from promptls.meaning.template import Template
+from promptls.text.span import Span
+from promptls.workspace.callers import calls_to
+from promptls.workspace.needs import needs_of
+from promptls.workspace.python_keys import is_written_out
+from promptls.workspace.snapshot import Snapshot
+
+
+def doubt(snapshot: Snapshot, symbol: Symbol) -> str:
+    """The first reason for which places of a key may be unknown, as a sentence; empty where all are known."""
+    return next(_doubts(snapshot, symbol), "")
+
+
+def _doubts(snapshot: Snapshot, symbol: Symbol) -> Iterator[str]:
+    if all(each.use == "read" for each in key_places(snapshot, symbol)):
+        yield "nothing declares it or gives it a value, so whoever does keeps its name"
+    shared = shared_key(snapshot, symbol.home, symbol.way)
+    if shared.lost_in:
+        yield f"{Path(shared.lost_in[0]).name} hands the value on as something that cannot be followed"
+    seen: set[str] = set()
+    for path, way in shared.ways:
+        template = snapshot.template(path)
+        if template is None:
+            continue
+        if Each.VALUE in way:
+            yield f"the keys of a mapping that lead to it are not written out in {Path(path).name}"
+        if path not in seen:
+            seen.add(path)
+            yield from _in_unknown_values(template, path, symbol.name)
+        yield from _as_a_whole(template, path, way)
+        if not needs_of(snapshot, path).is_whole:
+            yield f"{Path(path).name} includes a file that cannot be found"
+        for call in calls_to(snapshot, path):
+            program = snapshot.template(call.file)
+            if program is not None and not is_written_out(program.source.text, call, data_keys(way)):
+                where = f"{Path(call.file).name}, line {call.line + 1},"
+                yield f"{where} gives a value whose keys are not written there"
+
+
+def _in_unknown_values(template: Template, path: str, name: str) -> Iterator[str]:
+    """Keys of this name of a value that nobody knows: it may be the same one."""
+    for read in keys_named(template, name):
+        if not read.way and not _is_loops_own(template, read.span):
+            yield f"{_place(template, path, read.span)} reads a `{name}` of what may be the same value"
+
+
+def _is_loops_own(template: Template, span: Span) -> bool:
+    return template.source.slice(Span(max(span.start - len("loop."), 0), span.start)) == "loop."
+
+
+def _as_a_whole(template: Template, path: str, way: Way) -> Iterator[str]:
+    for read in values_used(template, str(way[0])):
+        if len(read.way) < len(way) and way[: len(read.way)] == read.way and _shows_keys(read, way):
+            text = template.source.slice(read.span)
+            yield f"{_place(template, path, read.span)} uses `{text}` as a whole, with all its keys"
+
+
+def _shows_keys(read: ValueRead, way: Way) -> bool:
+    if read.handling == "iterated":  # going through a mapping gives its keys
+        return way[len(read.way)] not in {Each.ELEMENT, Each.VALUE}
+    return read.handling == "whole"
+
+
+def _place(template: Template, path: str, span: Span) -> str:
+    return f"{Path(path).name}, line {template.source.place(span.start).line + 1},"

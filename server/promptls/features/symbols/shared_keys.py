@@ -1,0 +1,90 @@
+"""A key of an input's value in every file that shares the input.
+
+An included file sees a value under the name that its includer has for it, which may be a loop's
+variable: `message.content` in the one is `history[…].content` in the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from promptls.features.symbols.shared_data import inputs_beside
+from promptls.features.symbols.shared_variable import has_context
+from promptls.meaning.key_ways import Way, path_along, way_of
+from promptls.meaning.paths import Step
+from promptls.meaning.references import TemplateReference
+from promptls.meaning.shapes import resolved_at
+from promptls.meaning.template import Template
+from promptls.workspace.snapshot import Snapshot
+
+
+class WayIn(NamedTuple):
+    """A way from an input of the file at `path`."""
+
+    path: str
+    way: Way
+
+
+class SharedKey(NamedTuple):
+    """Every way to one key, and the files that hand the value on in a way that nobody can follow."""
+
+    ways: tuple[WayIn, ...]
+    lost_in: tuple[str, ...]
+
+
+def shared_key(snapshot: Snapshot, path: str, way: Way) -> SharedKey:
+    """The ways that lead to what `way` leads to in the file at `path`, which comes first."""
+    found: dict[WayIn, None] = {}
+    lost: dict[str, None] = {}
+    waiting = [WayIn(path, way)]
+    while waiting:
+        current = waiting.pop(0)
+        template = snapshot.template(current.path)
+        if current in found or template is None:
+            continue
+        found[current] = None
+        waiting += _below(snapshot, template, *current)
+        for above in _above(snapshot, *current):
+            if above.way:
+                waiting.append(above)
+            else:
+                lost[above.path] = None
+        root = str(current.way[0])
+        waiting += [WayIn(other, current.way) for other, _ in inputs_beside(snapshot, current.path, root)]
+    return SharedKey(tuple(found), tuple(lost))
+
+
+def _above(snapshot: Snapshot, path: str, way: Way) -> Iterator[WayIn]:
+    """What the value is in the files that include this one."""
+    for includer in sorted(snapshot.includers(path)):
+        template = snapshot.template(includer)
+        for reference in template.references if template is not None else ():
+            if (
+                template is not None
+                and has_context(reference)
+                and snapshot.resolve(includer, reference) == path
+            ):
+                seen = resolved_at(template, path_along(way), _place(template, reference))
+                yield WayIn(includer, way_of(seen))
+
+
+def _below(snapshot: Snapshot, template: Template, path: str, way: Way) -> Iterator[WayIn]:
+    """What the value is in the files that this one includes."""
+    for reference in template.references:
+        target = snapshot.resolve(path, reference) if has_context(reference) else None
+        if target is None or target == path:
+            continue
+        names: set[str] = set()
+        for included in snapshot.included(target):
+            other = snapshot.template(included)
+            names |= other.names.input_names if other is not None else frozenset()
+        for name in sorted(names):
+            seen = way_of(resolved_at(template, (Step(name),), _place(template, reference)))
+            if seen and len(seen) < len(way) and way[: len(seen)] == seen:
+                yield WayIn(target, (name, *way[len(seen) :]))
+
+
+def _place(template: Template, reference: TemplateReference) -> int:
+    """Where a reference hands variables on: `extends` does at the end of the file."""
+    return len(template.source) if reference.keyword == "extends" else reference.span.start

@@ -1,0 +1,116 @@
+"""What the keys in a template are keys of: the ways that lead to them from what the caller gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple, TypeAlias
+
+from promptls.meaning.keys import Handling, KeyPlace, ValueUse, chunk_keys, key_at, key_names
+from promptls.meaning.paths import Each, Path, Step
+from promptls.meaning.scopes import GLOBALS, INJECTED
+from promptls.meaning.shapes import stretches
+from promptls.meaning.template import Template
+from promptls.meaning.use import Use
+from promptls.meaning.uses import chunk_uses
+from promptls.meaning.walk import Walk
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.group import Group, Located, Piece
+from promptls.text.span import Span
+
+Way: TypeAlias = tuple[str | Each, ...]
+"""The way from an input to a value; an element by its number is an element like others."""
+
+_NO_INPUTS: Final = GLOBALS | INJECTED | {"self", "loop", "caller", "varargs", "kwargs"}
+
+
+class KeyRead(NamedTuple):
+    """A key that is read at `span` of the file, and the way to it; empty where that is not known."""
+
+    way: Way
+    span: Span
+    name: str
+    is_quoted: bool
+
+
+class ValueRead(NamedTuple):
+    """What is done at `span` of the file with the value at the end of a way from an input."""
+
+    way: Way
+    span: Span
+    handling: Handling
+
+
+def way_of(path: Path) -> Way:
+    """A path as a way; empty where it begins at no input."""
+    if not path or path[0].key in _NO_INPUTS:
+        return ()
+    return tuple(Each.ELEMENT if step.key is Each.INDEX else step.key for step in path)
+
+
+def path_along(way: Way) -> Path:
+    """A way as a path."""
+    return tuple(Step(key) for key in way)
+
+
+def keys_named(template: Template, name: str) -> Iterator[KeyRead]:
+    """Every key of this name that the template reads, in order."""
+    for located, walk in _chunks(template.source.root, lambda piece: name in key_names(piece), Walk()):
+        for what, way in _resolved(located.chunk, walk):
+            if isinstance(what, KeyPlace) and what.name == name:
+                yield KeyRead(way, what.span.shifted(located.start), name, what.is_quoted)
+
+
+def key_read_at(template: Template, offset: int) -> KeyRead | None:
+    """The key whose name stands at `offset`, or ends there."""
+    located = template.source.located(offset)
+    key = key_at(located.chunk, offset - located.start)
+    if key is None:
+        return None
+    span = key.span.shifted(located.start)
+    return next((read for read in keys_named(template, key.name) if read.span == span), None)
+
+
+def values_used(template: Template, root: str) -> Iterator[ValueRead]:
+    """Every use of a value that comes from the input `root`, in order. Goes over the whole file."""
+    for located, walk in _chunks(template.source.root, lambda _: True, Walk()):
+        for what, way in _resolved(located.chunk, walk):
+            if isinstance(what, ValueUse) and way[:1] == (root,):
+                yield ValueRead(way, what.span.shifted(located.start), what.handling)
+
+
+def _chunks(
+    group: Group, holds: Callable[[Piece], bool], walk: Walk, at: tuple[int, int, int] = (0, 0, 0)
+) -> Iterator[tuple[Located, Walk]]:
+    """The chunks for which `holds` is true, each with the blocks that are open at its beginning.
+
+    Whoever takes a chunk leads the walk through it.
+    """
+    for number, piece in enumerate(group.children):
+        place = (
+            at[0] + group.first_chunks[number],
+            at[1] + group.starts[number],
+            at[2] + group.first_lines[number],
+        )
+        if not holds(piece):
+            walk.take(stretches(piece))
+        elif isinstance(piece, Group):
+            yield from _chunks(piece, holds, walk, place)
+        else:
+            yield Located(piece, *place), walk
+
+
+def _resolved(chunk: Chunk, walk: Walk) -> Iterator[tuple[KeyPlace | ValueUse, Way]]:
+    """The keys and uses of a chunk with their ways; leads the walk through the chunk."""
+    for tag, read in zip(chunk_uses(chunk), chunk_keys(chunk), strict=True):
+        yield from _with_ways((*read.keys, *read.uses), walk)
+        for event in tag.events:
+            if not isinstance(event, Use):
+                walk.step(event)
+        yield from _with_ways((*read.keys_inside, *read.uses_inside), walk)
+
+
+def _with_ways(
+    found: tuple[KeyPlace | ValueUse, ...], walk: Walk
+) -> Iterator[tuple[KeyPlace | ValueUse, Way]]:
+    for each in found:
+        yield each, way_of(walk.resolved(each.path))

@@ -1,0 +1,232 @@
+"""Keys that tags read of values: `customer.name`, `order['id']`, `history | map(attribute='role')`.
+
+With them stands what else tags do with the values that have the keys, because a value that is
+printed or handed on as a whole has its keys read where nobody sees it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+from promptls.meaning.demands import METHOD_SHAPES, named_key
+from promptls.meaning.paths import Each, Path, Step, path_of
+from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.group import union, united
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Conditional,
+    Constant,
+    Expression,
+    Filter,
+    Item,
+    Keyword,
+    Name,
+    Operation,
+    Statement,
+    Test,
+    children,
+)
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.text.span import Span
+
+Handling = Literal["asked", "iterated", "bound", "whole"]
+"""What is done with a value: its truth or length is asked for, its elements are gone through, another
+name stands for it, or it is taken as it is, with all that it holds."""
+_COUNTING: Final = frozenset({"length", "count"})
+_COMPARING: Final = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "or", "not"})
+_BY_KEY: Final = frozenset({"map", "join", "sum"})
+"""Filters that give nothing but what stands under the key that they are told."""
+
+
+class KeyPlace(NamedTuple):
+    """A key at `span`, without quotes; `path` leads to its value from a variable that the tag names."""
+
+    name: str
+    span: Span
+    path: Path
+    is_quoted: bool
+
+
+class ValueUse(NamedTuple):
+    """What a tag does with the value at the end of a path; `span` is that of the expression."""
+
+    path: Path
+    span: Span
+    handling: Handling
+
+
+class TagKeys(NamedTuple):
+    """The keys and values that one tag of a chunk reads; `end` is where the tag ends in the chunk.
+
+    What is read `inside` means what the tag's own names stand for: the condition of a loop.
+    """
+
+    start: int
+    end: int
+    keys: tuple[KeyPlace, ...]
+    uses: tuple[ValueUse, ...]
+    keys_inside: tuple[KeyPlace, ...] = ()
+    uses_inside: tuple[ValueUse, ...] = ()
+
+
+@kept
+def chunk_keys(chunk: Chunk) -> tuple[TagKeys, ...]:
+    """What each tag of the chunk reads, in order; spans count from the chunk's start."""
+    return tuple(
+        _of_statement(tag_tree(tag).statement, tag.text, *tag.span)
+        for tag in chunk.tags
+        if tag.kind in {"output", "statement"}
+    )
+
+
+def _names_in(chunk: Chunk) -> frozenset[str]:
+    return frozenset(key.name for tag in chunk_keys(chunk) for key in (*tag.keys, *tag.keys_inside))
+
+
+key_names: Final = united(_names_in, union, of_tags=True)
+"""The names of all keys that a piece of a file reads."""
+
+
+def key_at(chunk: Chunk, inside: int) -> KeyPlace | None:
+    """The key whose name stands at `inside` of the chunk, or ends there."""
+    for tag in chunk_keys(chunk):
+        if tag.start <= inside <= tag.end:
+            for key in (*tag.keys, *tag.keys_inside):
+                if key.span.contains(inside):
+                    return key
+    return None
+
+
+def _of_statement(statement: Statement, text: str, start: int, end: int) -> TagKeys:
+    reader = _Reader(text, start)
+    handling: Handling = "whole"
+    if statement.keyword in {"if", "elif"}:
+        handling = "asked"
+    elif statement.keyword == "for":
+        handling = "iterated"
+    elif statement.keyword in {"set", "with"} and all(isinstance(each, Name) for each in statement.targets):
+        handling = "bound"
+    for expression in statement.expressions:
+        reader.read(expression, handling)
+    if statement.keyword == "elif":  # what the branch above has bound is not known in this one
+        return TagKeys(start, end, (), (), tuple(reader.keys), tuple(reader.uses))
+    inside = _Reader(text, start)
+    if statement.loop_test is not None:
+        inside.read(statement.loop_test, "asked")
+    return TagKeys(start, end, tuple(reader.keys), tuple(reader.uses), tuple(inside.keys), tuple(inside.uses))
+
+
+class _Reader:
+    """Collects keys and uses in the expressions of one tag."""
+
+    def __init__(self, text: str, start: int) -> None:
+        self._text: Final = text
+        self._start: Final = start
+        self.keys: list[KeyPlace] = []
+        self.uses: list[ValueUse] = []
+
+    def read(self, node: Expression, handling: Handling) -> None:
+        """Take in an expression with whose value this is done."""
+        path = path_of(node)
+        if path:
+            self.uses.append(ValueUse(path, node.span.shifted(self._start), handling))
+            self._along(node)
+            return
+        match node:
+            case Operation():
+                self._operands(node, handling)
+            case Conditional(then=then, test=test, otherwise=otherwise):
+                self.read(test, "asked")
+                branches = (then,) if otherwise is None else (then, otherwise)
+                self._read_all(branches, "whole" if handling == "bound" else handling)
+            case Test(target=target, arguments=arguments):
+                self.read(target, "asked")
+                self._read_all(arguments)
+            case Filter(target=target):
+                self._filter(node)
+                is_narrow = node.name in _COUNTING or (node.name in _BY_KEY and bool(named_key(node)))
+                self._read_all(() if target is None else (target,), "asked" if is_narrow else "whole")
+            case Call(function=Attribute(target=target, name=name), arguments=arguments) if (
+                name in METHOD_SHAPES
+            ):
+                self._read_all((target, *arguments))
+            case _:
+                self._read_all(children(node))
+
+    def _operands(self, node: Operation, handling: Handling) -> None:
+        """What stands beside an operator: a comparison asks, and `and` and `or` give one of the values."""
+        operators = set(node.operators)
+        is_given = operators <= {"and", "or"} and handling != "asked"
+        asks = operators <= _COMPARING and not is_given
+        self._read_all(node.operands, "asked" if asks else "whole")
+
+    def _read_all(self, nodes: tuple[Expression, ...], handling: Handling = "whole") -> None:
+        for each in nodes:
+            self.read(each, handling)
+
+    def _along(self, node: Expression) -> None:
+        """The keys on the way to the value of an expression that is a path."""
+        while True:
+            match node:
+                case Attribute(target=target, name=name):
+                    self._key(name, node.name_span, path_of(node), is_quoted=False)
+                    node = target
+                case Item(target=target, key=key):
+                    self._constant(key, path_of(node))
+                    node = target
+                case Call(function=Attribute(target=target), arguments=(key, *rest)):
+                    self._constant(key, path_of(node))
+                    self._read_all(tuple(rest))
+                    node = target
+                case Filter(target=target) if target is not None:
+                    self._filter(node)
+                    node = target
+                case Operation(operands=(first, *rest)):
+                    self._read_all(tuple(rest))
+                    node = first
+                case _:
+                    return
+
+    def _filter(self, node: Filter) -> None:
+        """The key that a filter is told of, and what its other arguments read."""
+        key = named_key(node)
+        way = path_of(node.target) if node.target is not None else ()
+        for argument in node.arguments:
+            value = argument.value if isinstance(argument, Keyword) else argument
+            if key and way and isinstance(value, Constant) and value.value == key:
+                element = (*way, Step(Each.ELEMENT))
+                self._dotted(value, element)
+                found = (*element, *map(Step, key.split(".")))
+                self.uses.append(ValueUse(found, node.span.shifted(self._start), "whole"))
+                key = ""
+            else:
+                self.read(value, "whole")
+
+    def _dotted(self, node: Constant, way: Path) -> None:
+        """The keys of a text such as `author.name`, one behind the other."""
+        inside = self._inside_quotes(node)
+        begin = inside.start if inside is not None else 0
+        for name in str(node.value).split("."):
+            way = (*way, Step(name))
+            if inside is not None:
+                self._key(name, Span(begin, begin + len(name)), way, is_quoted=True)
+            begin += len(name) + 1
+
+    def _constant(self, node: Expression, path: Path) -> None:
+        """A key in quotes; other keys, such as numbers, are none."""
+        if isinstance(node, Constant) and isinstance(node.value, str):
+            inside = self._inside_quotes(node)
+            if inside is not None:
+                self._key(node.value, inside, path, is_quoted=True)
+        else:
+            self.read(node, "whole")
+
+    def _inside_quotes(self, node: Constant) -> Span | None:
+        """The span of a text between its quotes; None where it is not written as it is."""
+        span = Span(node.span.start + 1, node.span.end - 1)
+        return span if self._text[span.start : span.end] == node.value else None
+
+    def _key(self, name: str, span: Span, path: Path, *, is_quoted: bool) -> None:
+        if name and path:
+            self.keys.append(KeyPlace(name, span.shifted(self._start), path, is_quoted))
