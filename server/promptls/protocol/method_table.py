@@ -150,6 +150,9 @@ METHODS: Final = (
 
 COMMANDS: Final = {
     "promptls.preview": "commands.preview:preview",
+    "promptls.previewTokens": "commands.preview_answers:preview_tokens",
+    "promptls.previewRows": "commands.preview_answers:preview_rows",
+    "promptls.previewCommitted": "commands.preview_answers:preview_committed",
     "promptls.runExperiment": "commands.run_experiment:run_experiment",
     "promptls.showResults": "commands.show_results:show_results",
     "promptls.tokens": "commands.tokens:tokens",

@@ -8,12 +8,13 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from promptls.preview.choice import chosen_sample
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.limits import Limits
 from promptls.rendering.make import limits_for, render_file, weigh_rows
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.request import RENDERED_KINDS
-from promptls.rendering.samples import Sample, row_sample, sample_named, samples_of
+from promptls.rendering.samples import Sample
 from promptls.rendering.worker import RenderWorker
 from promptls.text.failure import Failure
 from promptls.workspace.snapshot import Snapshot
@@ -59,7 +60,7 @@ class Renderings:
 
     async def once(self, snapshot: Snapshot, path: str) -> FileRendering:
         """The rendering of a file that need not be open, with its rows, made for this one question."""
-        worker = self._worker(snapshot, path)
+        worker = self.worker(snapshot, path)
         return await weigh_rows(worker, snapshot, await render_file(worker, snapshot, path))
 
     def look_again(self, paths: list[str]) -> None:
@@ -97,7 +98,7 @@ class Renderings:
 
         None chooses the default. Raises Failure where there is no such sample.
         """
-        sample = _chosen_sample(snapshot, path, chosen)
+        sample = chosen_sample(snapshot, path, chosen)
         if self._chosen.get(path) != chosen:
             self._chosen[path] = chosen
             self.look_again([path])
@@ -108,18 +109,19 @@ class Renderings:
         chosen = self._chosen.get(path)
         if chosen is not None:
             try:
-                return _chosen_sample(snapshot, path, chosen)
+                return chosen_sample(snapshot, path, chosen)
             except Failure:
                 del self._chosen[path]  # it was there when it was chosen
-        return _chosen_sample(snapshot, path, None)
+        return chosen_sample(snapshot, path, None)
 
     # -- rendering ------------------------------------------------------------------------
 
     async def render(self, snapshot: Snapshot, job: RenderJob) -> Rendering | RenderFailure:
         """The outcome of a job, within the limits that the settings of its file set."""
-        return await self._worker(snapshot, job.path).render(job)
+        return await self.worker(snapshot, job.path).render(job)
 
-    def _worker(self, snapshot: Snapshot, path: str) -> RenderWorker:
+    def worker(self, snapshot: Snapshot, path: str) -> RenderWorker:
+        """The process that renders and counts for the file, within the limits of its settings."""
         limits = limits_for(snapshot, path)
         return self._workers.setdefault(limits, RenderWorker(limits))
 
@@ -168,7 +170,7 @@ class Renderings:
         if template is None:
             return False
         before = self._newest.get(path)
-        worker = self._worker(snapshot, path)
+        worker = self.worker(snapshot, path)
         made = await render_file(worker, snapshot, path, lambda: self.sample(snapshot, path), before)
         is_open = path in self._session.snapshot.open_files
         if not is_open or self._session.kind(path) not in RENDERED_KINDS:
@@ -185,7 +187,7 @@ class Renderings:
         template = snapshot.template(path)
         if made is None or template is None or template.source.text != made.job.text:
             return
-        worker = self._worker(snapshot, path)
+        worker = self.worker(snapshot, path)
         weighed = await weigh_rows(worker, snapshot, made, lambda: not self._waiting)
         if self._newest.get(path) is made and weighed is not made:
             self._keep(snapshot, weighed)
@@ -202,12 +204,6 @@ def with_consent(snapshot: Snapshot, trusted: bool | None) -> Snapshot:
     does not.
     """
     return snapshot if trusted is not None else replace(snapshot, trusted=True)
-
-
-def _chosen_sample(snapshot: Snapshot, path: str, chosen: str | int | None) -> Sample:
-    if isinstance(chosen, int):
-        return row_sample(snapshot, path, chosen)
-    return samples_of(snapshot, path)[0] if chosen is None else sample_named(snapshot, path, chosen)
 
 
 def _shown(made: FileRendering) -> object:

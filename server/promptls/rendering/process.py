@@ -23,6 +23,7 @@ from promptls.rendering.limits import limit_memory
 from promptls.rendering.outcome import RenderFailure
 from promptls.tokens.counting import count
 from promptls.tokens.encodings import UnknownEncodingError, load
+from promptls.tokens.pieces import pieces
 from promptls.tokens.vocabularies import VocabularyError
 
 REPORTS_PER_LIMIT = 10
@@ -143,8 +144,10 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox) -> dict[str, Any]:
 
 
 def _answer_count(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The token counts of the texts in `request`, or why there are none."""
+    """The token counts of the texts in `request`, or their tokens one by one; or why there are none."""
     try:
+        if request.get("cut"):
+            return {"pieces": [pieces(text, request["encoding"])._asdict() for text in request["texts"]]}
         return {"counts": [count(text, request["encoding"]) for text in request["texts"]]}
     except (UnknownEncodingError, VocabularyError) as error:
         return {"error": str(error)}

@@ -71,7 +71,7 @@ def sample_named(snapshot: Snapshot, path: str, name: str) -> Sample:
 def row_sample(snapshot: Snapshot, path: str, number: int) -> Sample:
     """Row `number`, from 1, of the data set of the file's first experiment."""
     template = snapshot.template(path)
-    dataset = _dataset_path(template, path) if template else None
+    dataset = dataset_path(template, path) if template else None
     if dataset is None:
         raise WrongUse(
             "there is no data set to take a row from", FilePlace(path), "declare an experiment in the header"
@@ -85,7 +85,7 @@ def row_sample(snapshot: Snapshot, path: str, number: int) -> Sample:
 def row_samples(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
     """The first rows, at most 200, of the first experiment's data set; none where it cannot be read."""
     template = snapshot.template(path)
-    dataset = _dataset_path(template, path) if template else None
+    dataset = dataset_path(template, path) if template else None
     if dataset is None:
         return ()
     try:
@@ -180,7 +180,7 @@ def _from_examples(template: Template) -> Iterator[Sample]:
 
 
 def _first_row(template: Template, path: str) -> Iterator[Sample]:
-    dataset = _dataset_path(template, path)
+    dataset = dataset_path(template, path)
     if dataset is None:
         return
     try:
@@ -191,7 +191,8 @@ def _first_row(template: Template, path: str) -> Iterator[Sample]:
         yield Sample(f"row {row.number}", dataset.name, dict(row.values))
 
 
-def _dataset_path(template: Template, path: str) -> Path | None:
+def dataset_path(template: Template, path: str) -> Path | None:
+    """The data set of the first experiment that the file at `path` declares, there or not."""
     experiments = template.declarations.settings.experiments or {}
     for experiment in experiments.values():
         return Path(path).parent / experiment.dataset

@@ -74,6 +74,14 @@ class RenderWorker:
             return []
         return await self._finish(self._count(list(texts), encoding))
 
+    async def cut(self, texts: Sequence[str], encoding: str) -> list[dict[str, list[int]]]:
+        """The tokens of each text: their `ids` and `starts`, as `tokens.pieces`; raises CountingError."""
+        if not texts:
+            return []
+        answer = await self._finish(self._ask({"texts": list(texts), "encoding": encoding, "cut": True}))
+        pieces: list[dict[str, list[int]]] = answer["pieces"]
+        return pieces
+
     async def start(self) -> None:
         """Start the process now, so that the first job need not wait for it."""
         await self._finish(self._start())
@@ -118,10 +126,15 @@ class RenderWorker:
         return RenderFailure("crash", message, job.path)
 
     async def _count(self, texts: list[str], encoding: str) -> list[int]:
+        counts: list[int] = (await self._ask({"texts": texts, "encoding": encoding}))["counts"]
+        return counts
+
+    async def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a question about texts; raises CountingError."""
         async with self._lock:
             for _ in range(ATTEMPTS):
                 try:
-                    answer = await self._exchange({"texts": texts, "encoding": encoding})
+                    answer = await self._exchange(request)
                 except _LateError:
                     seconds = self.limits.start_seconds
                     raise CountingError(f"Counting tokens took longer than {seconds:g} seconds.") from None
@@ -130,8 +143,7 @@ class RenderWorker:
                     continue
                 if "error" in answer:
                     raise CountingError(answer["error"])
-                counts: list[int] = answer["counts"]
-                return counts
+                return answer
         raise CountingError("The process that counts tokens cannot be started, or ends at once.")
 
     async def _exchange(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from promptls.meaning.kind import Kind
 from promptls.protocol.convert import path_of
+from promptls.text.arguments import optional
 from promptls.text.failure import FilePlace, WrongUse
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
-
-Value = TypeVar("Value")
 
 
 def prompt_path(session: Session, arguments: dict[str, Any]) -> str:
@@ -30,11 +29,3 @@ def prompt_path(session: Session, arguments: dict[str, Any]) -> str:
             "with `instruction`",
         )
     return path
-
-
-def optional(arguments: dict[str, Any], name: str, kind: type[Value]) -> Value | None:
-    """The argument, or None where it is not given; raises WrongUse where it is of another type."""
-    value = arguments.get(name)
-    if value is None or (isinstance(value, kind) and not (kind is int and isinstance(value, bool))):
-        return value
-    raise WrongUse(f"the argument `{name}` must be of type {kind.__name__}, and not {type(value).__name__}")

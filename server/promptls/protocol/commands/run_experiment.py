@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from promptls.protocol.commands.arguments import optional, prompt_path
+from promptls.protocol.commands.arguments import prompt_path
 from promptls.protocol.progress import Progress, progress
+from promptls.text.arguments import optional
 from promptls.text.failure import FilePlace, WrongUse
 
 if TYPE_CHECKING:

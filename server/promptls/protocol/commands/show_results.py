@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from promptls.protocol.commands.arguments import optional, prompt_path
+from promptls.protocol.commands.arguments import prompt_path
 from promptls.protocol.shown_text import show_text
+from promptls.text.arguments import optional
 from promptls.text.failure import Failure, FilePlace, WrongUse
 
 if TYPE_CHECKING:

@@ -1,0 +1,60 @@
+"""What the reader of a preview chose, and the job that renders it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from promptls.rendering.job import RenderJob
+from promptls.rendering.request import job_for
+from promptls.rendering.samples import Sample, row_sample, sample_named, samples_of
+from promptls.text.arguments import optional
+from promptls.workspace.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The data, the limit and the step to render with; what is None is left to the file and its settings."""
+
+    sample: str | None = None
+    row: int | None = None
+    """A row of the first experiment's data set, from 0."""
+    limit: int | None = None
+    """The most tokens that the prompt may have."""
+    step: int | None = None
+    """Removal happens in multiples of this many tokens."""
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Choice:
+        """The choice in a command's arguments; raises WrongUse for values of other types."""
+        return cls(
+            sample=optional(value, "sample", str),
+            row=optional(value, "row", int),
+            limit=optional(value, "limit", int),
+            step=optional(value, "step", int),
+        )
+
+    @property
+    def data(self) -> str | int | None:
+        """The sample's name, or the row's number from 1, or None for the default sample."""
+        return self.sample if self.row is None else self.row + 1
+
+
+def chosen_sample(snapshot: Snapshot, path: str, chosen: str | int | None) -> Sample:
+    """The sample of a name, the row of a number from 1, or the default; raises Failure where there is none."""
+    if isinstance(chosen, int):
+        return row_sample(snapshot, path, chosen)
+    return samples_of(snapshot, path)[0] if chosen is None else sample_named(snapshot, path, chosen)
+
+
+def preview_job(snapshot: Snapshot, path: str, sample: Sample, choice: Choice) -> RenderJob:
+    """The job that renders the file with a sample under the chosen limits; raises WrongUse as `job_for`."""
+    return job_for(
+        snapshot,
+        path,
+        sample.data,
+        token_limit=choice.limit,
+        truncation_step=choice.step,
+        with_stand_ins=True,
+    )
