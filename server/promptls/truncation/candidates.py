@@ -34,8 +34,7 @@ def candidate_limits(present: int | None, longest: int) -> tuple[int, ...]:
 def rounded(number: float) -> int:
     """The number with two digits that count, as people write limits; at least 1."""
     whole = max(1, round(number))
-    unit = 10 ** max(0, len(str(whole)) - _DIGITS)
-    return max(1, round(whole / unit) * unit)
+    return round(whole, -max(0, len(str(whole)) - _DIGITS))
 
 
 def _unique(numbers: Iterable[int]) -> tuple[int, ...]:

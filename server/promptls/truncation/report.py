@@ -47,7 +47,10 @@ class TurnsJson(TypedDict):
     lost: list[int]
     """Tokens that were removed."""
     removed: list[list[int]]
-    """The removed parts: places, from 0, in the chat's `turns` of that turn."""
+    """The removed parts of each turn, as runs: the first and the last place, the first and the last, …
+
+    A place is an index, from 0, into the chat's `turns` of that turn.
+    """
     failed: list[int]
     """The turns, from 0, that cannot be truncated: Prompt Poet raises an error for them."""
 

@@ -37,3 +37,8 @@ class Chat:
     def tokens(self, turn: Sequence[int]) -> int:
         """The tokens of a prompt with these pieces."""
         return sum(self.pieces[number].tokens for number in turn)
+
+
+def may_go(priority: Any) -> bool:
+    """Whether truncation may remove a part of this `truncation_priority`."""
+    return isinstance(priority, int | float) and priority > 0
