@@ -48,9 +48,9 @@ async def committed(
     sample = chosen_sample(snapshot, path, choice.data)
     before = await committed_prompt(snapshot, preview_job(snapshot, path, sample, choice))
     outcome = await render(before.job)
-    is_rendered = isinstance(outcome, Rendering)
+    rendering = outcome if isinstance(outcome, Rendering) else None
     return {
         "commit": asdict(before.commit),
-        "rendering": rendering_json(snapshot, path, outcome) if is_rendered else None,
-        "failure": None if is_rendered else outcome.to_json()["failure"],
+        "rendering": rendering_json(snapshot, path, rendering),
+        "failure": asdict(outcome) if isinstance(outcome, RenderFailure) else None,
     }

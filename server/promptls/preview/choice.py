@@ -42,7 +42,7 @@ class Choice:
 
 
 def chosen_sample(snapshot: Snapshot, path: str, chosen: str | int | None) -> Sample:
-    """The sample of a name, the row of a number from 1, or the default; raises Failure where there is none."""
+    """The sample of a name, the row of a number from 1, or the default; raises Failure without one."""
     if isinstance(chosen, int):
         return row_sample(snapshot, path, chosen)
     return samples_of(snapshot, path)[0] if chosen is None else sample_named(snapshot, path, chosen)

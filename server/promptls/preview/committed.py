@@ -101,12 +101,6 @@ def _relative(path: str, top: Path) -> str:
 async def _git(folder: Path, *words: str) -> str:
     """What git says; raises Failure with its first line where it fails. Nothing of the repository is run."""
     command = ["git", "--no-pager", "-c", "core.fsmonitor=false", "-C", str(folder), *words]
-    environment = {
-        **os.environ,
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_OPTIONAL_LOCKS": "0",
-    }
     try:
         process = await asyncio.create_subprocess_exec(
             *command,
