@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from promptls.library.error import PromptError
+    from promptls.library.prompt import RAGAS_CACHE_HOME, Prompt, PromptValue
     from promptls.library.rendered import RenderedPrompt, TokenCounts
     from promptls.library.template import PromptTemplate, load
     from promptls.metrics.decorators import discrete_metric, numeric_metric, ranking_metric
@@ -16,12 +17,15 @@ if TYPE_CHECKING:
     from promptls.systems.prompt_poet.sections import PromptSection
 
 __all__ = [
+    "RAGAS_CACHE_HOME",
     "Markers",
     "MetricResult",
+    "Prompt",
     "PromptError",
     "PromptPart",
     "PromptSection",
     "PromptTemplate",
+    "PromptValue",
     "RenderedPrompt",
     "TokenCounts",
     "__version__",
@@ -36,10 +40,13 @@ __version__ = "0.1.0"
 _HOME = {
     "Markers": "promptls.systems.prompt_poet.cleanup",
     "MetricResult": "promptls.metrics.result",
+    "Prompt": "promptls.library.prompt",
     "PromptError": "promptls.library.error",
     "PromptPart": "promptls.systems.prompt_poet.parts",
     "PromptSection": "promptls.systems.prompt_poet.sections",
     "PromptTemplate": "promptls.library.template",
+    "PromptValue": "promptls.library.prompt",
+    "RAGAS_CACHE_HOME": "promptls.library.prompt",
     "RenderedPrompt": "promptls.library.rendered",
     "TokenCounts": "promptls.library.rendered",
     "load": "promptls.library.template",

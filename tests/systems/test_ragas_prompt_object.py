@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +13,8 @@ from promptls.systems.ragas.prompt_object import (
     read_prompt_object,
     to_string,
 )
+from promptls.systems.ragas.release import release
+from support.ragas_cases import RagasCase, ragas_cases
 
 GOOD: dict[str, Any] = {
     "name": "triage",
@@ -81,30 +81,16 @@ def test_braces_that_are_no_inputs_cannot_be_filled_in(instruction: str) -> None
         format_prompt(prompt, {"ticket": "a"})
 
 
-def _recorded() -> list[Any]:
-    for parent in Path(__file__).resolve().parents:
-        folder = parent / "shared" / "oracle" / "ragas"
-        if folder.is_dir():
-            return [
-                pytest.param(path, id=path.name.removesuffix(".data.json"))
-                for path in sorted(folder.glob("*.data.json"))
-                if json.loads(path.read_text()).get("version") == "0.1.0"
-            ]
-    return [pytest.param(None, marks=pytest.mark.skip(reason="the recorded results are not here"))]
-
-
 @pytest.mark.oracle
-@pytest.mark.parametrize("path", _recorded())
-def test_the_text_is_ragas_own(path: Path) -> None:
-    name = path.name.removesuffix(".data.json")
-    mapping = json.loads(path.with_name(f"{name}.prompt.json").read_text())
-    expected = json.loads(path.with_name(f"{name}.expected.json").read_text())
-    if "name" not in mapping:
-        pytest.skip("a name may be missing here, as in later releases of Ragas")
-    if not expected["ok"]:
+@pytest.mark.parametrize("case", ragas_cases())
+def test_the_text_of_a_file_is_ragas_own(case: RagasCase) -> None:
+    expected = case.expected
+    if not expected["ok"] and "name" in case.fields:
         with pytest.raises(PromptObjectError):
-            read_prompt_object(mapping)
+            read_prompt_object(case.fields, release(case.release))
         return
-    prompt = read_prompt_object(mapping)
-    assert to_string(prompt) == expected["to_string"]["value"]
-    assert format_prompt(prompt, json.loads(path.read_text())["format"]) == expected["format"]["value"]
+    prompt = read_prompt_object(case.fields, release(case.release))
+    if expected["ok"]:
+        assert to_string(prompt) == expected["to_string"]["value"]
+        if "value" in expected["format"]:
+            assert format_prompt(prompt, case.inputs) == expected["format"]["value"]

@@ -1,7 +1,8 @@
 """A prompt object: its validation, its text, and its text for given inputs.
 
-Source: `ragas.llms.prompt.Prompt` of Ragas 0.1.0. Two things are wider here: `name` may be missing,
-as in later releases, and `input_keys` may be a mapping from name to schema.
+Source: `ragas.llms.prompt.Prompt` of Ragas 0.1; what its releases do differently is in `release.py`.
+Read from a file, two things are wider here: `name` may be missing in every release, and `input_keys`
+may be a mapping from name to schema.
 """
 
 from __future__ import annotations
@@ -11,10 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jinja2 import StrictUndefined, TemplateError
-from jinja2.sandbox import SandboxedEnvironment, SandboxedFormatter
-
-from promptls.systems.ragas.vocabulary import DEFAULT_LANGUAGE, DEFAULT_OUTPUT_TYPE
+from promptls.systems.ragas.fields import filled
+from promptls.systems.ragas.release import FIRST_RELEASE, Release
+from promptls.systems.ragas.vocabulary import DEFAULT_LANGUAGE, DEFAULT_OUTPUT_TYPE, OUTPUT_TYPES
 
 
 class PromptObjectError(ValueError):
@@ -38,6 +38,8 @@ class PromptObject:
     output_key: str
     output_type: str = DEFAULT_OUTPUT_TYPE
     language: str = DEFAULT_LANGUAGE
+    output_format_instruction: str = ""
+    release: Release = FIRST_RELEASE
 
     @property
     def is_json(self) -> bool:
@@ -45,10 +47,10 @@ class PromptObject:
         return self.output_type.lower() == "json"
 
 
-def read_prompt_object(mapping: Any) -> PromptObject:
-    """The prompt object that the loaded YAML `mapping` describes; raises PromptObjectError.
+def read_prompt_object(mapping: Any, of: Release = FIRST_RELEASE) -> PromptObject:
+    """The prompt object that the loaded YAML `mapping` describes, as the release `of` takes it.
 
-    Keys that Ragas does not know are left out.
+    Keys that the release does not know are left out. Raises PromptObjectError.
     """
     if not isinstance(mapping, Mapping):
         raise PromptObjectError(
@@ -63,31 +65,69 @@ def read_prompt_object(mapping: Any) -> PromptObject:
         output_key=_text(mapping, "output_key", "name the output as the examples do"),
         output_type=str(mapping.get("output_type", DEFAULT_OUTPUT_TYPE)),
         language=str(mapping.get("language", DEFAULT_LANGUAGE)),
+        output_format_instruction=(
+            str(mapping.get("output_format_instruction") or "") if of.has_format_instruction else ""
+        ),
+        release=of,
     )
+    check(prompt)
+    return prompt
+
+
+def check(prompt: PromptObject) -> None:
+    """Raises PromptObjectError for what Ragas refuses in the object as a whole."""
+    if not prompt.instruction:
+        raise PromptObjectError("`instruction` cannot be empty.", "instruction")
+    if not prompt.output_key:
+        raise PromptObjectError("`output_key` cannot be empty.", "output_key")
+    kind = prompt.output_type
+    if prompt.release.has_format_instruction and kind not in OUTPUT_TYPES:
+        raise PromptObjectError(
+            f"`output_type` is `{kind}`, and Ragas {prompt.release.name} takes `json` or `str`.",
+            "output_type",
+        )
     for index in range(len(prompt.examples)):
         _check_example(prompt, index)
-    return prompt
 
 
 def to_string(prompt: PromptObject) -> str:
     """The prompt's text, with `{name}` where an input goes and braces of JSON examples doubled."""
-    lines = [prompt.instruction, "\n"]
-    for example in prompt.examples:
-        lines.append(example_text(prompt, example))
-        lines.append("\n")
-    lines.extend(f"\n{key}: {{{key}}}" for key in prompt.input_keys)
-    lines.append(f"\n{prompt.output_key}: \n")
-    return "".join(lines)
+    text = prompt.instruction
+    if prompt.release.asks_for_json and prompt.is_json:
+        text += "\nOutput in only valid JSON format."
+    if prompt.output_format_instruction:
+        text += f"\n\n{_doubled(prompt.output_format_instruction)}"
+    text += "\n"
+    if prompt.examples:
+        text += examples_text(prompt)
+    if prompt.release.has_format_instruction:
+        text += "\nYour actual task:\n"
+    text += "".join(f"\n{key}: {{{key}}}" for key in prompt.input_keys)
+    return f"{text}\n{prompt.output_key}: \n"
+
+
+def examples_text(prompt: PromptObject) -> str:
+    """The examples as they stand in the prompt's text, each behind a line break and ending with one."""
+    heading = "\nExamples:\n" if prompt.release.has_format_instruction and prompt.examples else ""
+    fenced = prompt.release.has_format_instruction
+    return heading + "".join(_lines(prompt, example, fenced=fenced) + "\n" for example in prompt.examples)
 
 
 def example_text(prompt: PromptObject, example: Mapping[str, Any]) -> str:
-    """One example as `key: value` lines, each behind a line break, with the values in JSON."""
+    """One example alone, as Ragas gives it when it is asked for one."""
+    text = _lines(prompt, example, fenced=False)
+    return f"```{text}```" if prompt.release.has_format_instruction else text
+
+
+def _lines(prompt: PromptObject, example: Mapping[str, Any], *, fenced: bool) -> str:
+    """An example as `key: value` lines, each behind a line break, with the values in JSON."""
     text = ""
     for key, value in example.items():
-        shown = json.dumps(value, ensure_ascii=False, default=str)
+        shown = json.dumps(value, ensure_ascii=False)
         if prompt.is_json:
-            shown = shown.replace("{", "{{").replace("}", "}}")
-        text += f"\n{key}: {shown}"
+            shown = _doubled(shown)
+        is_fenced = fenced and isinstance(value, list | dict)
+        text += f"\n{key}: ```{shown}```" if is_fenced else f"\n{key}: {shown}"
     return text
 
 
@@ -103,16 +143,18 @@ def format_prompt(prompt: PromptObject, inputs: Mapping[str, Any]) -> str:
     if extra := [key for key in inputs if key not in prompt.input_keys]:
         names = ", ".join(f"`{key}`" for key in extra)
         raise PromptObjectError(f"The data has {names}, which `input_keys` does not name.", extra[0])
-    # Jinja's formatter keeps fields such as `{text.__class__}` from reaching into Python.
-    formatter = SandboxedFormatter(SandboxedEnvironment(undefined=StrictUndefined))
+    if prompt.release.quotes_texts:
+        inputs = {
+            key: json.dumps(value) if isinstance(value, str) else value for key, value in inputs.items()
+        }
     try:
-        return formatter.vformat(to_string(prompt), (), inputs)
-    except (KeyError, IndexError, ValueError, AttributeError, TemplateError) as error:
-        raise PromptObjectError(
-            f"The text cannot be filled in, as its braces do not stand for input keys ({error}): "
-            "write a brace that is meant as text twice, `{{` or `}}`.",
-            "instruction",
-        ) from error
+        return filled(to_string(prompt), inputs)
+    except ValueError as error:
+        raise PromptObjectError(str(error), "instruction") from error
+
+
+def _doubled(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _text(mapping: Mapping[str, Any], key: str, what: str) -> str:
@@ -141,7 +183,19 @@ def _examples(value: Any) -> tuple[Mapping[str, Any], ...]:
     for index, example in enumerate(value):
         if not isinstance(example, Mapping):
             raise PromptObjectError(f"Example {index + 1} must be a mapping.", "examples", index)
-    return tuple(value)
+    try:
+        # YAML has dates, and JSON has none.
+        return tuple(json.loads(json.dumps(_with_text_keys(example), default=str)) for example in value)
+    except (ValueError, RecursionError):
+        raise PromptObjectError("`examples` cannot be written as JSON.", "examples") from None
+
+
+def _with_text_keys(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            key if isinstance(key, str) else str(key): _with_text_keys(each) for key, each in value.items()
+        }
+    return [_with_text_keys(each) for each in value] if isinstance(value, list) else value
 
 
 def _check_example(prompt: PromptObject, index: int) -> None:
@@ -149,6 +203,8 @@ def _check_example(prompt: PromptObject, index: int) -> None:
     example = prompt.examples[index]
     for key in (*prompt.input_keys, prompt.output_key):
         if key not in example:
+            if not key:
+                raise PromptObjectError("`input_keys` names no input: list the names.", "input_keys")
             raise PromptObjectError(f"Example {index + 1} has no `{key}`: add it.", key, index)
     output = example[prompt.output_key]
     if prompt.is_json and isinstance(output, str):
