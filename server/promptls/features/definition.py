@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from promptls.features.document_links import DocumentLink, link_at
+from promptls.features.document_links import link_at
+from promptls.features.named_values import NamedValue, file_beside, metric_file, named_value_at
 from promptls.features.symbols import Occurrence, Symbol, occurrences, symbol_at
 from promptls.features.symbols.declared_inputs import bare_span
 from promptls.features.symbols.find import NO_VARIABLES, symbol_variable
@@ -17,6 +18,7 @@ from promptls.meaning.template import Template
 from promptls.meaning.variables import NamePlace, name_at
 from promptls.text.span import Span
 from promptls.workspace.contract import functions_path
+from promptls.workspace.project_settings import place_of_setting
 from promptls.workspace.python_names import functions_in
 from promptls.workspace.snapshot import Snapshot
 
@@ -39,8 +41,12 @@ def definitions(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ...
         return near
     symbol = symbol_at(snapshot, path, offset)
     if symbol is None:
+        template = snapshot.template(path)
+        value = named_value_at(template, offset) if template is not None else None
+        if value is not None:
+            return tuple(Target(*place, value.span) for place in _named(snapshot, path, value))
         link = link_at(snapshot, path, offset)
-        return (_linked(snapshot, path, link),) if link is not None else ()
+        return (Target(link.target, _TOP, link.span),) if link is not None else ()
     places = dict.fromkeys(_defined(snapshot, symbol))
     return tuple(Target(file, span, symbol.span) for file, span in places)
 
@@ -152,12 +158,23 @@ def _of_use(places: tuple[Occurrence, ...], use: str) -> list[tuple[str, Span]]:
     return [(each.path, each.span) for each in places if each.use == use]
 
 
-def _linked(snapshot: Snapshot, path: str, link: DocumentLink) -> Target:
-    """The file of a link; of `metrics.py:name` the function."""
-    template = snapshot.template(path)
-    name = template.source.slice(link.span).rpartition(":")[2] if template is not None else ""
-    places = _in_program(snapshot, link.target, name) if link.tooltip == "metrics" else ()
-    return Target(link.target, next(iter(places), _TOP), link.span)
+def _named(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[tuple[str, Span]]:
+    """What a value of the declarations names: a file, the function of a metric, a model of the project."""
+    if value.kind == "metric":
+        file, name = metric_file(path, value)
+        places = tuple(_in_program(snapshot, file, name)) if file is not None else ()
+        if file is not None and (places or snapshot.exists(file)):
+            yield file, next(iter(places), _TOP)
+    elif value.kind == "model":
+        place = place_of_setting(snapshot.project(path), ("models", value.name))
+        settings = snapshot.template(str(place.path)) if place is not None else None
+        if place is not None and settings is not None:
+            line = settings.source.line_span(place.line or 0)
+            at = settings.source.slice(line).find(value.name)
+            start = line.start + max(at, 0)
+            yield str(place.path), Span(start, start + len(value.name)) if at >= 0 else line
+    elif value.file is not None and snapshot.exists(file_beside(path, value.file)):
+        yield file_beside(path, value.file), _TOP
 
 
 def _function(snapshot: Snapshot, symbol: Symbol) -> Iterator[tuple[str, Span]]:

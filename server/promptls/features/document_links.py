@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
-from promptls.features.symbols.declared_inputs import bare_span
+from promptls.features.named_values import NamedValue, file_beside, named_values
 from promptls.meaning.references import TemplateReference
 from promptls.meaning.template import Template
 from promptls.text.span import Span
@@ -34,28 +33,20 @@ def document_links(snapshot: Snapshot, path: str) -> tuple[DocumentLink, ...]:
     links = [
         link for reference in template.references for link in _named(snapshot, path, template, reference)
     ]
-    declared = template.declarations
-    settings = declared.settings
-    named: list[tuple[tuple[str | int, ...], str | None]] = [
-        (("samples",), settings.samples),
-        (("functions",), settings.functions),
-        *(
-            (("experiments", name, "dataset"), each.dataset)
-            for name, each in (settings.experiments or {}).items()
-        ),
-        *(
-            (("experiments", name, "metrics", index), metric.rpartition(":")[0])
-            for name, each in (settings.experiments or {}).items()
-            for index, metric in enumerate(each.metrics)
-        ),
-    ]
-    for keys, name in named:
-        span = declared.value_span(*keys)
-        file = str(Path(path).parent / name) if name else None
-        if span is not None and file is not None and snapshot.exists(file):
-            label = keys[-1] if isinstance(keys[-1], str) else keys[-2]
-            links.append(DocumentLink(bare_span(template, span, name or "") or span, file, str(label)))
+    for value in named_values(template):
+        target, tooltip = _target(snapshot, path, value)
+        if target is not None and snapshot.exists(target):
+            links.append(DocumentLink(value.span, target, tooltip))
     return tuple(sorted(links, key=lambda link: link.span))
+
+
+def _target(snapshot: Snapshot, path: str, value: NamedValue) -> tuple[str | None, str]:
+    """The file that a value of the declarations leads to, and what it is there."""
+    if value.file is not None:
+        return file_beside(path, value.file), value.kind
+    project = snapshot.project(path)
+    is_named = value.kind == "model" and value.name in project.settings.models and project.path is not None
+    return (str(project.path), value.kind) if is_named else (None, "")
 
 
 def _named(

@@ -10,6 +10,7 @@ from promptls.features.hover.header_key import hover_header
 from promptls.features.hover.hover import Hover
 from promptls.features.hover.include import hover_include
 from promptls.features.hover.jinja_word import hover_word
+from promptls.features.hover.named_value import hover_named
 from promptls.features.hover.part import hover_part
 from promptls.features.hover.variable import hover_variable
 from promptls.meaning.kind import Kind
@@ -34,6 +35,7 @@ def hover(
         hover_include(snapshot, path, template, offset, newest)
         or hover_word(snapshot, path, template, offset, newest)
         or hover_variable(snapshot, path, template, offset, newest)
+        or hover_named(snapshot, path, template, offset, newest)
         or hover_header(snapshot.kind(path), template, offset, newest, runs)
         or hover_example(template, offset, newest, runs)
         or hover_part(snapshot, path, template, offset, newest)

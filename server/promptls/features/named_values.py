@@ -1,0 +1,80 @@
+"""What the values of a file's declarations name: files, metrics, models, encodings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from promptls.features.symbols.declared_inputs import bare_span
+from promptls.meaning.template import Template
+from promptls.text.span import Span
+
+NamedKind = Literal["samples", "functions", "encoding", "dataset", "model", "metric"]
+
+
+class NamedValue(NamedTuple):
+    """A value that names something, at `span` without quotes; `experiment` is the one that it belongs to."""
+
+    kind: NamedKind
+    name: str
+    span: Span
+    experiment: str = ""
+
+    @property
+    def file(self) -> str | None:
+        """The file that is named, as it is written; None where the value names none."""
+        if self.kind in {"samples", "functions", "dataset"}:
+            return self.name
+        file, colon, _ = self.name.rpartition(":")
+        return file if self.kind == "metric" and colon and file.endswith(".py") else None
+
+
+def named_values(template: Template) -> Iterator[NamedValue]:
+    """The values of the file's declarations that name something, in no order."""
+    settings = template.declarations.settings
+    for kind, name in (
+        ("samples", settings.samples),
+        ("functions", settings.functions),
+        ("encoding", settings.encoding),
+    ):
+        yield from _named(template, kind, name, (kind,))  # type: ignore[arg-type]  # the kinds stand above
+    for experiment, declared in (settings.experiments or {}).items():
+        keys = ("experiments", experiment)
+        yield from _named(template, "dataset", declared.dataset, (*keys, "dataset"), experiment)
+        for index, name in enumerate(declared.models):
+            yield from _named(template, "model", name, (*keys, "models", index), experiment)
+        for index, name in enumerate(declared.metrics):
+            yield from _named(template, "metric", name, (*keys, "metrics", index), experiment)
+
+
+def named_value_at(template: Template, offset: int) -> NamedValue | None:
+    """The value at `offset` that names something."""
+    tree = template.declarations.tree
+    if tree is None or not tree.span.contains(offset):
+        return None
+    return next((each for each in named_values(template) if each.span.contains(offset)), None)
+
+
+def file_beside(path: str, name: str) -> str:
+    """The path of a file that the prompt file at `path` names."""
+    return str(Path(path).parent / name)
+
+
+def metric_file(path: str, value: NamedValue) -> tuple[str | None, str]:
+    """The Python file of a metric, and the name of its function there."""
+    if value.file is not None:
+        return file_beside(path, value.file), value.name.rpartition(":")[2]
+    from promptls.metrics.ready import READY_METRICS
+
+    metric = READY_METRICS.get(value.name)
+    return (inspect.getsourcefile(metric.function), metric.function.__name__) if metric else (None, "")
+
+
+def _named(
+    template: Template, kind: NamedKind, name: str | None, keys: tuple[str | int, ...], experiment: str = ""
+) -> Iterator[NamedValue]:
+    span = template.declarations.value_span(*keys) if name else None
+    if name and span is not None:
+        yield NamedValue(kind, name, bare_span(template, span, name) or span, experiment)
