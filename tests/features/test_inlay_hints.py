@@ -34,10 +34,32 @@ def test_a_loop_shows_how_often_and_from_least_to_most() -> None:
     assert hints(text) == ["- name: a <3 parts of 1-3 tokens>", "- name: b <1 token>"]
 
 
-def test_what_cannot_be_matched_shows_the_tokens_of_its_template() -> None:
-    text = "{% for i in [1, 2] %}\n- name: a{{ i }}\n  content: one {{ i }}\n{% endfor %}\n"
+def test_a_computed_name_is_told_by_what_is_written_out_of_it() -> None:
+    text = """\
+{% for i in [1, 2] %}
+- name: turn {{ i }}
+  content: {{ 'x ' * i }}
+- name: "{% if i == 1 %}first{% else %}next{% endif %} answer"
+  content: y
+{% endfor %}
+- name: turns
+  content: z
+"""
 
-    assert hints(text) == ["- name: a{{ i }} <~4 tokens>"]
+    assert hints(text) == [
+        "- name: turn {{ i }} <2 parts of 1-2 tokens>",
+        '- name: "{% if i == 1 %}first{% else %}next{% endif %} answer" <2 parts of 1 token>',
+        "- name: turns <1 token>",
+    ]
+
+
+def test_what_cannot_be_matched_shows_the_tokens_of_its_template() -> None:
+    text = (
+        "{% for i in [1, 2] %}\n- name: a{{ i }}\n  content: one {{ i }}\n"
+        "- name: a{{ i }}b\n  content: one\n{% endfor %}\n"
+    )
+
+    assert hints(text) == ["- name: a{{ i }} <~4 tokens>", "- name: a{{ i }}b <~1 token>"]
 
 
 def test_parts_of_includes_are_not_mixed_up_with_those_of_the_file() -> None:

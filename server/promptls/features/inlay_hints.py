@@ -67,8 +67,8 @@ def _rendered_label(parts: tuple[RenderedPart, ...]) -> str:
     if len(parts) == 1:
         return counted(counts[0]) + cut
     least, most = min(counts), max(counts)
-    each = f"{least:,}" if least == most else f"{least:,}-{most:,}"
-    return f"{len(parts)} parts of {each} tokens{cut}"
+    each = counted(most) if least == most else f"{least:,}-{most:,} tokens"
+    return f"{len(parts)} parts of {each}{cut}"
 
 
 def _rendered_tooltip(parts: tuple[RenderedPart, ...], newest: FileRendering) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Final
@@ -15,6 +16,7 @@ from promptls.meaning.prefix import unstable_prefix
 from promptls.meaning.template import PlacedPart, Template
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering
+from promptls.rendering.part_names import name_pattern
 from promptls.rendering.samples import PLACEHOLDERS, Sample
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.yaml.nodes import key_text
@@ -147,8 +149,9 @@ def rendered_parts(
     """What each part of the template became: nothing, one part, or many in a loop.
 
     A part whose name is written out, and is no other's in the file or in those that it includes
-    (`foreign_names`), is found by name. Where every part is rendered exactly once, they are found
-    by their order. Parts that cannot be told apart became nothing.
+    (`foreign_names`), is found by name, and one whose name is computed by what is written out of it.
+    Where every part is rendered exactly once, they are found by their order. Parts that cannot be told
+    apart became nothing.
     """
     names = [placed.part.name for placed in template.parts]
     counts = Counter(names)
@@ -157,12 +160,42 @@ def rendered_parts(
         by_name.setdefault(part.name, []).append(part)
     if _is_one_to_one(template) and len(rendering.parts) == len(names):
         return tuple((part,) for part in rendering.parts)
+    computed = _with_computed_names(template, {*names, *foreign_names}, rendering)
     return tuple(
-        tuple(by_name.get(name, ()))
-        if name is not None and counts[name] == 1 and name not in foreign_names
+        computed.get(index, ())
+        if name is None
+        else tuple(by_name.get(name, ()))
+        if counts[name] == 1 and name not in foreign_names
         else ()
-        for name in names
+        for index, name in enumerate(names)
     )
+
+
+def _with_computed_names(
+    template: Template, others: Collection[str | None], rendering: Rendering
+) -> dict[int, tuple[RenderedPart, ...]]:
+    """What became of the parts whose names are computed, by their numbers; `others` are written out."""
+    is_alone = not template.references
+    patterns = {
+        index: pattern
+        for index, placed in enumerate(template.parts)
+        if (pattern := _name_pattern(template, placed, is_alone=is_alone)) is not None
+    }
+    found: dict[int, list[RenderedPart]] = {index: [] for index in patterns}
+    for part in rendering.parts if patterns else ():
+        if part.name in others:
+            continue
+        fitting = [index for index, pattern in patterns.items() if pattern.fullmatch(part.name)]
+        for index in fitting:
+            if len(fitting) > 1:  # nobody knows whose it is
+                found.pop(index, None)
+            elif index in found:
+                found[index].append(part)
+    return {index: tuple(parts) for index, parts in found.items()}
+
+
+def _name_pattern(template: Template, placed: PlacedPart, *, is_alone: bool) -> re.Pattern[str] | None:
+    return name_pattern(template.source.located(placed.start).chunk, placed.part, is_alone=is_alone)
 
 
 def _is_one_to_one(template: Template) -> bool:
