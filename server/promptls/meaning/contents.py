@@ -13,6 +13,7 @@ from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.scan import Tag
 from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, Sequence, key_text
+from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.span import Span
 
 _INDICATORS: Final = re.compile(r"[|>](?:[+-]?([1-9])|[1-9]?[+-]?)")
@@ -60,6 +61,17 @@ def chunk_contents(chunk: Chunk) -> tuple[Content, ...]:
         if content.value.tag
     ]
     return tuple(sorted(found, key=lambda content: content.key))
+
+
+def before_typing(chunk: Chunk) -> Chunk | None:
+    """What the chunk was before somebody typed into the text of a content.
+
+    The tags are the same then, the lines are, and each line of the content is text or none as it was.
+    None where anything else may have changed.
+    """
+    if chunk.before is None or chunk_yaml(chunk).retyped != "content":
+        return None
+    return chunk.before.chunk
 
 
 def _contents(part: Part, chunk: Chunk) -> Iterator[Content]:

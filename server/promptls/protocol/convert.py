@@ -98,7 +98,7 @@ def _in_chunk(chunk: Chunk, offset: int, unit: Unit) -> tuple[int, int]:
 
 def span_of_json(source: Source, value: dict[str, Any], unit: Unit) -> Span:
     """The span of a range as the wire has it, clamped to the text; its ends in order."""
-    start, end = (
-        source.offset(value[key]["line"], value[key]["character"], unit) for key in ("start", "end")
-    )
+    first, last = value["start"], value["end"]
+    start = source.offset(first["line"], first["character"], unit)
+    end = start if last == first else source.offset(last["line"], last["character"], unit)
     return Span(min(start, end), max(start, end))

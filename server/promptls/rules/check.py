@@ -11,9 +11,9 @@ from typing import Final
 
 from promptls.meaning.kind import Kind
 from promptls.rules.file_findings import in_files
-from promptls.rules.kept_findings import Choice, Chosen, in_chunks, in_declared, in_names
+from promptls.rules.kept_findings import Choice, in_chunks, in_declared, in_names
 from promptls.rules.registry import RULES
-from promptls.rules.rule import Aspect, FileContext, Finding, Rule, Severity
+from promptls.rules.rule import FileContext, Finding, Rule, Severity
 from promptls.rules.suppression import suppressed_lines
 from promptls.settings.project import Project
 from promptls.workspace.snapshot import Snapshot
@@ -75,21 +75,19 @@ def _choice(project: Project, kind: Kind) -> Choice:
         for rule in RULES
         if kind in rule.kinds and (severity := severity_of(rule, project)) is not None
     ]
+    in_files = [each for each in rules if each[0].check is not None]
+    in_chunks = [each for each in rules if each[0].check_chunk is not None]
     choice = Choice(
         project,
         kind,
-        _by_aspects([each for each in rules if each[0].check is not None]),
-        tuple(each for each in rules if each[0].check_chunk is not None),
+        tuple(dict.fromkeys(aspect for rule, _ in in_files for aspect in rule.looks_at)),
+        tuple((frozenset(rule.looks_at), rule, severity) for rule, severity in in_files if rule.looks_at),
+        tuple(each for each in in_files if not each[0].looks_at),
+        tuple(each for each in in_chunks if each[0].reads_prose),
+        tuple(each for each in in_chunks if not each[0].reads_prose),
         tuple(each for each in rules if each[0].check_declared is not None),
         tuple(each for each in rules if each[0].check_names is not None),
     )
     _choices.insert(0, choice)
     del _choices[_MOST_CHOICES:]
     return choice
-
-
-def _by_aspects(rules: list[Chosen]) -> tuple[tuple[tuple[Aspect, ...], tuple[Chosen, ...]], ...]:
-    groups: dict[tuple[Aspect, ...], list[Chosen]] = {}
-    for rule, severity in rules:
-        groups.setdefault(rule.looks_at, []).append((rule, severity))
-    return tuple((looks_at, tuple(chosen)) for looks_at, chosen in groups.items())

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.rules.aspects import same
-from promptls.rules.kept_findings import Choice, found_by
+from promptls.rules.kept_findings import Choice, found_by, moved
 from promptls.rules.rule import Aspect, FileContext, Finding
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Group
 from promptls.text.span import NOWHERE, Span
-
-_MISSING: Final = object()
 
 
 class _Edit(NamedTuple):
@@ -45,28 +42,46 @@ def in_files(context: FileContext, choice: Choice) -> list[Finding]:
     kept = root.kept.get(in_files)
     edit = _edit(root) if kept is None else _NO_EDIT
     earlier = kept if kept is not None else edit.kept.get(in_files) if edit is not None else None
-    if not isinstance(earlier, _Known) or earlier.choice is not choice:
-        earlier = None
-    aspects: dict[Aspect, object] = {}
-    findings: dict[str, tuple[Finding, ...]] = {}
-    for looks_at, rules in choice.in_files:
-        is_same = earlier is not None and bool(looks_at)
-        for aspect in looks_at:
-            now = aspects.get(aspect, _MISSING)
-            if now is _MISSING:
-                now = aspects[aspect] = aspect(context)
-            is_same = is_same and earlier is not None and same(earlier.aspects.get(aspect, _MISSING), now)
-        for rule, severity in rules:
-            found: tuple[Finding, ...] | None = None
-            if is_same and edit is not None and earlier is not None:
-                found = _moved(earlier.findings.get(rule.name, ()), context.path, edit)
-            if found is None:
-                assert rule.check is not None
-                found = tuple(found_by(rule, severity, rule.check, context))
-            if found:
-                findings[rule.name] = found
+    aspects = {aspect: aspect(context) for aspect in choice.aspects}
+    if edit is None or not isinstance(earlier, _Known) or earlier.choice is not choice:
+        findings = _found(context, choice, {}, None)
+    else:
+        known = earlier.aspects
+        changed = {aspect for aspect, now in aspects.items() if not same(known[aspect], now)}
+        findings = _found(context, choice, _still_there(context.path, earlier, edit), changed)
     root.kept[in_files] = _Known(choice, aspects, findings)
-    return [finding for found in findings.values() for finding in found]
+    found = [finding for found in findings.values() for finding in found]
+    for rule, severity in choice.at_each_change:
+        assert rule.check is not None
+        found += found_by(rule, severity, rule.check, context)
+    return found
+
+
+def _still_there(path: str, earlier: _Known, edit: _Edit) -> dict[str, tuple[Finding, ...] | None]:
+    """What rules have found before, where it stands now; None for those that are to be asked again."""
+    if edit is _NO_EDIT:
+        return dict(earlier.findings)
+    return {rule: moved(found, edit.span, edit.growth, path) for rule, found in earlier.findings.items()}
+
+
+def _found(
+    context: FileContext,
+    choice: Choice,
+    before: dict[str, tuple[Finding, ...] | None],
+    changed: set[Aspect] | None,
+) -> dict[str, tuple[Finding, ...]]:
+    """What the rules find that say what they look at: as `before` where none of that has `changed`."""
+    findings: dict[str, tuple[Finding, ...]] = {}
+    for looks_at, rule, severity in choice.in_files:
+        found: tuple[Finding, ...] | None = None
+        if changed is not None and looks_at.isdisjoint(changed):
+            found = before.get(rule.name, ())
+        if found is None:
+            assert rule.check is not None
+            found = tuple(found_by(rule, severity, rule.check, context))
+        if found:
+            findings[rule.name] = found
+    return findings
 
 
 def _edit(root: Group) -> _Edit | None:
@@ -86,26 +101,3 @@ def _edit(root: Group) -> _Edit | None:
     if old.line_ends != new.line_ends:  # findings name lines
         return None
     return _Edit(Span(start, start + old.length), new.length - old.length, kept)
-
-
-def _moved(findings: tuple[Finding, ...], path: str, edit: _Edit) -> tuple[Finding, ...] | None:
-    """The findings where they stand now; None where one of them has to do with the chunk that changed."""
-    if not findings or edit is _NO_EDIT:
-        return findings
-    moved = []
-    for finding in findings:
-        spans = list(_spans(finding, path))
-        if max(span.end for span in spans) < edit.span.start:
-            moved.append(finding)
-        elif min(span.start for span in spans) > edit.span.end and not finding.related:
-            moved.append(finding.shifted(edit.growth))
-        else:
-            return None
-    return tuple(moved)
-
-
-def _spans(finding: Finding, path: str) -> Iterator[Span]:
-    yield finding.span
-    for fix in finding.fixes:
-        yield from (each.span for each in fix.edits)
-    yield from (place.span for place in finding.related if place.path == path)

@@ -58,7 +58,7 @@ def _in_chunk(chunk: Chunk) -> Iterator[tuple[str, _Place, int]]:
             yield "", _Place(node, start), 1
 
 
-_PLACES: Final = FirstPlaces("html-escape", _in_chunk)
+_PLACES: Final = FirstPlaces("html-escape", _in_chunk, reads_prose=False)
 
 
 def check(context: FileContext) -> Iterator[Finding]:

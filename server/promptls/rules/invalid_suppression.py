@@ -74,4 +74,5 @@ RULE = Rule(
     module=__name__,
     kinds=DECLARING_KINDS,
     check_chunk=check_chunk,
+    reads_prose=False,
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from promptls.meaning.contents import before_typing
 from promptls.meaning.header import Declarations
 from promptls.meaning.kind import Kind
 from promptls.rules.aspects import same
@@ -14,6 +15,7 @@ from promptls.rules.rule import Aspect, CheckNames, FileContext, Finding, Rule, 
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Group, Piece
+from promptls.text.span import Span
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -29,9 +31,16 @@ class Choice:
 
     project: Project
     kind: Kind
-    in_files: tuple[tuple[tuple[Aspect, ...], tuple[Chosen, ...]], ...]
-    """The rules for whole files, by what they look at."""
-    in_chunks: tuple[Chosen, ...]
+    aspects: tuple[Aspect, ...]
+    """All that the rules for whole files look at."""
+    in_files: tuple[tuple[frozenset[Aspect], Rule, Severity], ...]
+    """The rules for whole files that say what they look at, each with that."""
+    at_each_change: tuple[Chosen, ...]
+    """The rules for whole files that look at each change."""
+    in_prose: tuple[Chosen, ...]
+    """The rules for chunks that look at all of their text."""
+    around_prose: tuple[Chosen, ...]
+    """The rules for chunks that find the same whatever the prose says."""
     in_declared: tuple[Chosen, ...]
     in_names: tuple[Chosen, ...]
 
@@ -46,12 +55,7 @@ def in_chunks(piece: Piece, choice: Choice) -> Found:
     if isinstance(known, tuple) and known[0] is choice:
         return known[1]  # type: ignore[no-any-return]  # put there below
     if isinstance(piece, Chunk):
-        found = tuple(
-            finding
-            for rule, severity in choice.in_chunks
-            if rule.check_chunk is not None
-            for finding in found_by(rule, severity, rule.check_chunk, piece, choice.project)
-        )
+        found = (*_around_prose(piece, choice), *_in_chunk(piece, choice, choice.in_prose))
     elif (
         _is_still_clean(piece, in_chunks, choice)
         and piece.before
@@ -63,6 +67,61 @@ def in_chunks(piece: Piece, choice: Choice) -> Found:
         found = _joined(piece.starts, children)
     piece.kept[in_chunks] = (choice, found)
     return found
+
+
+def _in_chunk(chunk: Chunk, choice: Choice, rules: tuple[Chosen, ...]) -> Found:
+    return tuple(
+        [
+            finding
+            for rule, severity in rules
+            if rule.check_chunk is not None
+            for finding in found_by(rule, severity, rule.check_chunk, chunk, choice.project)
+        ]
+    )
+
+
+def _around_prose(chunk: Chunk, choice: Choice) -> Found:
+    """What those rules find that do not look at prose: the same as before where only prose was typed."""
+    former = before_typing(chunk)
+    known = former.kept.get(_around_prose) if former is not None else None
+    found: Found | None = None
+    if isinstance(known, tuple) and known[0] is choice and chunk.before is not None:
+        found = moved(known[1], chunk.before.edited, chunk.before.growth)
+    if found is None:
+        found = _in_chunk(chunk, choice, choice.around_prose)
+    chunk.kept[_around_prose] = (choice, found)
+    return found
+
+
+def moved(findings: Found, edited: Span, growth: int, path: str | None = None) -> Found | None:
+    """The findings where they stand after an edit; None where one of them has to do with what was edited.
+
+    With a `path`, their related places in that file count too.
+    """
+    if not findings:
+        return findings
+    found = []
+    for finding in findings:
+        start, end = _extent(finding, path)
+        if end < edited.start:
+            found.append(finding)
+        elif start > edited.end and not finding.related:
+            found.append(finding.shifted(growth))
+        else:
+            return None
+    return tuple(found)
+
+
+def _extent(finding: Finding, path: str | None) -> Span:
+    """From the first to the last character that a finding has to do with."""
+    start, end = finding.span
+    for fix in finding.fixes:
+        for edit in fix.edits:
+            start, end = min(start, edit.span.start), max(end, edit.span.end)
+    for place in finding.related:
+        if place.path == path:
+            start, end = min(start, place.span.start), max(end, place.span.end)
+    return Span(start, end)
 
 
 def _is_still_clean(group: Group, key: object, *basis: object) -> bool:

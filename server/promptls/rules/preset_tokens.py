@@ -74,4 +74,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check_chunk=check_chunk,
+    reads_prose=False,
 )

@@ -130,7 +130,8 @@ class Rule:
     are kept with the chunk; `check_declared` too, for as long as the file declares the same, and
     `check_names` for as long as the names that the chunk mentions mean the same. `check_rendering`
     looks at what a file was rendered to, once the typing pauses. `looks_at` are all the aspects of a
-    file that `check` looks at (`aspects.py`); none where it is to look at each change.
+    file that `check` looks at (`aspects.py`); none where it is to look at each change. `reads_prose`
+    is false where `check_chunk` finds the same whatever the prose between the tags of a content says.
     """
 
     name: str
@@ -141,6 +142,7 @@ class Rule:
     check: Callable[[FileContext], Iterable[Finding]] | None = None
     looks_at: tuple[Aspect, ...] = ()
     check_chunk: Callable[[Chunk, Project], Iterable[Finding]] | None = None
+    reads_prose: bool = True
     check_declared: Callable[[Chunk, Declarations, Project], Iterable[Finding]] | None = None
     check_names: CheckNames | None = None
     check_rendering: Callable[[FileContext, FileRendering], Iterable[Finding]] | None = None

@@ -46,10 +46,15 @@ from promptls.syntax.jinja.scan import Tag
 from promptls.text.span import Span
 
 _MARKER: Final = "<|space|>"
-_PLAIN: Final = re.compile(r"[ \t]")
-_ESCAPED: Final = re.compile(r"[ \t]|\\[ntr\t ]")
-"""White space in double quotes, written out or as an escape."""
+_WIDE: Final = "\\x1c-\\x1f\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
+"""White space to Python beyond that of ASCII, such as the no-break space; `str.strip` takes it too."""
+_PLAIN: Final = re.compile(rf"[ \t{_WIDE}]")
+_IN_SECTION: Final = re.compile(r"[ \t]")
+_ESCAPED: Final = re.compile(rf"[ \t{_WIDE}]|\\[ntr\t _NLP]")
+"""White space in double quotes, written out or as an escape; `\\_` is a no-break space."""
 _ESCAPED_IN_LINE: Final = re.compile(r"[ \t]|\\[t\t ]")
+_ESCAPED_AT_EDGE: Final = re.compile(rf"[ \t{_WIDE}]|\\[t\t _]")
+_NOT_STRIPPED_BY_YAML: Final = re.compile(rf"[{_WIDE}]*")
 _LINE: Final = re.compile(r"[^\r\n]*")
 
 
@@ -60,9 +65,8 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         if inside is None:
             continue
         text = chunk.text[inside.start : inside.end]
-        stripped = _stripped(content)
-        before = _leading(text, stripped)
-        behind = _trailing(text, stripped) if before < len(text) else 0
+        before = _leading(text, _stripped(content, at_start=True))
+        behind = _trailing(text, _stripped(content, at_start=False)) if before < len(text) else 0
         if content.is_block:
             before = _indentation(chunk, content, inside.start)
             behind = 0 if _ends_with_line(content) else behind
@@ -76,18 +80,22 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
 def _inside(chunk: Chunk, content: Content) -> Span | None:
     """The span of a content's own text: between the quotes, or the lines of a block up to its last word.
 
-    None for plain values, which YAML itself strips.
+    Of a plain value, YAML itself has stripped spaces, but no others.
     """
     span = content.value.span
     if content.value.style in {"'", '"'}:
         return Span(span.start + 1, max(span.end - 1, span.start + 1))
     if not content.is_block:
-        return None
+        behind = _NOT_STRIPPED_BY_YAML.match(chunk.text, span.end)
+        return None if behind is None or span.is_empty() else Span(span.start, behind.end())
     prints = [tag for tag in tags_in(chunk, content) if tag.kind in {"output", "raw"}]
     last = max([span.end, *(tag.span.end for tag in prints)])
     lines = [start for start in chunk.line_starts if span.start < start < last]
-    shown = [start for start in lines if _shows(chunk, start, prints)]
-    return Span(shown[0], shown[-1] + len(_line(chunk, shown[-1]))) if shown else None
+    first = next((start for start in lines if _shows(chunk, start, prints)), None)
+    if first is None:
+        return None
+    end = next(start for start in reversed(lines) if _shows(chunk, start, prints))
+    return Span(first, end + len(_line(chunk, end)))
 
 
 def _line(chunk: Chunk, start: int) -> str:
@@ -109,11 +117,14 @@ def _shows(chunk: Chunk, start: int, prints: list[Tag]) -> bool:
     return bool("".join([*pieces, chunk.text[position:end]]).strip())
 
 
-def _stripped(content: Content) -> re.Pattern[str]:
-    """What Prompt Poet strips from a content, as it is written; in sections line breaks stay."""
-    if content.value.style == '"':
-        return _ESCAPED if content.section is None else _ESCAPED_IN_LINE
-    return _PLAIN
+def _stripped(content: Content, *, at_start: bool) -> re.Pattern[str]:
+    """What Prompt Poet strips from an end of a content, as it is written; between sections, line breaks stay."""
+    in_quotes = content.value.style == '"'
+    if content.section is None:
+        return _ESCAPED if in_quotes else _PLAIN
+    if _is_outermost(content, at_start=at_start):
+        return _ESCAPED_AT_EDGE if in_quotes else _PLAIN
+    return _ESCAPED_IN_LINE if in_quotes else _IN_SECTION
 
 
 def _ends_with_line(content: Content) -> bool:
@@ -145,7 +156,7 @@ def _indentation(chunk: Chunk, content: Content, first: int) -> int:
     """How many spaces stand before the first word of a block beyond its own indentation."""
     indent = block_indent(chunk, content)
     line = _line(chunk, first)
-    spaces = len(line) - len(line.lstrip(" "))
+    spaces = _leading(line, _stripped(content, at_start=True))
     if indent is None or spaces <= indent:
         return 0
     return spaces

@@ -62,7 +62,7 @@ def _in_chunk(chunk: Chunk) -> Iterator[tuple[tuple[str, str], PrintedInput, int
             yield (value.name, value.text), value, 1
 
 
-_PLACES: Final = FirstPlaces("unescaped-multiline-input", _in_chunk)
+_PLACES: Final = FirstPlaces("unescaped-multiline-input", _in_chunk, reads_prose=False)
 
 
 def check(context: FileContext) -> Iterator[Finding]:

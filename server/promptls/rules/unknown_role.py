@@ -2,7 +2,9 @@
 
 ## What it does
 
-Reports a written-out `role` that is not among the setting `roles`.
+Reports a `role` that is not among the setting `roles`: written out, as a text that a printed expression
+certainly gives (`{{ "usr" if is_first else "system" }}`), and in the branches of an `if`. A role that is
+null, a list or a mapping is reported too.
 
 ## Why is this bad?
 
@@ -29,26 +31,99 @@ Use instead:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
 
-from promptls.meaning.parts import chunk_items
+from promptls.meaning.parts import Part, chunk_items
 from promptls.rules.misspelt import misspelt
-from promptls.rules.rule import PARTS_KINDS, Finding, Rule
+from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Scalar
+from promptls.syntax.jinja.nodes import Conditional, Constant, Expression
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.yaml.nodes import Entry, Scalar, key_text
+from promptls.text.lines import line_end
+from promptls.text.span import Span
+
+_MOST_OFFERS: Final = 3
+"""How many roles are offered for an empty one."""
 
 
 def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
     """The roles of the chunk's parts that are not among the known ones."""
     for part in chunk_items(chunk).parts:
         for entry in part.entries:
-            value = entry.value
-            if not (isinstance(entry.key, Scalar) and entry.key.text == "role" and isinstance(value, Scalar)):
-                continue
-            if value.dynamic or value.span.is_empty() or value.text in project.roles:
-                continue
-            message = f"no model knows the role `{value.text}`"
-            yield misspelt(value.span, message, value.text, project.roles)
+            if key_text(entry) == "role":
+                yield from _of_entry(chunk, part, entry, project)
+
+
+def _of_entry(chunk: Chunk, part: Part, entry: Entry, project: Project) -> Iterator[Finding]:
+    value = entry.value
+    if not isinstance(value, Scalar):
+        yield Finding(value.span, "a role is a word, such as `user`; no model knows this one")
+    elif value.dynamic:
+        for word, span in _certain(chunk, _line_behind(chunk, entry.key.span.end)):
+            if word not in project.roles:
+                yield misspelt(span, f"no model knows the role `{word}`", word, project.roles)
+    elif value.span.is_empty():
+        if part.is_whole:
+            place = Span(entry.key.span.end, entry.key.span.end + 1)
+            fixes = tuple(
+                Fix(f"Write `{role}`", (Edit(place, f": {role}"),)) for role in project.roles[:_MOST_OFFERS]
+            )
+            yield Finding(entry.key.span, "this role is empty: the model gets `null` for it", fixes)
+    elif value.tag == "null" or value.text not in project.roles:
+        yield misspelt(value.span, f"no model knows the role `{value.text}`", value.text, project.roles)
+
+
+def _line_behind(chunk: Chunk, key_end: int) -> Span:
+    """What stands on a key's line behind its colon: a value with the tags around it."""
+    colon = chunk.text.find(":", key_end) + 1
+    text = chunk.text[colon : line_end(chunk.text, colon)]
+    start = colon + len(text) - len(text.lstrip())
+    return Span(start, max(start, colon + len(text.rstrip())))
+
+
+def _certain(chunk: Chunk, span: Span) -> Iterator[tuple[str, Span]]:
+    """The words that a value with Jinja in it can be, as far as they are written out, with their places."""
+    tags = [tag for tag in chunk.tags if span.start <= tag.span.start < span.end]
+    if not tags:
+        return
+    if len(tags) == 1 and tags[0].kind == "output":
+        if tags[0].span == span:
+            for expression in tag_tree(tags[0]).statement.expressions:
+                yield from _literals(expression, tags[0].span.start)
+        return
+    branching = [tag for tag in tags if tag.kind == "statement"]
+    keywords = [tag_tree(tag).statement.keyword for tag in branching]
+    is_one_block = keywords[:1] == ["if"] and keywords[-1] == "endif" and keywords.count("if") == 1
+    is_whole = branching and span == Span(branching[0].span.start, branching[-1].span.end)
+    if not is_one_block or not is_whole or not set(keywords) <= {"if", "elif", "else", "endif"}:
+        return
+    for before, behind in pairwise(branching):
+        yield from _in_branch(chunk, before, behind, tags)
+
+
+def _in_branch(chunk: Chunk, before: Tag, behind: Tag, tags: list[Tag]) -> Iterator[tuple[str, Span]]:
+    """The word between two tags, where there is one and nothing else."""
+    if any(before.span.end <= tag.span.start < behind.span.start for tag in tags):
+        return
+    text = chunk.text[before.span.end : behind.span.start]
+    word = text.strip()
+    if word.isidentifier():
+        start = before.span.end + len(text) - len(text.lstrip())
+        yield word, Span(start, start + len(word))
+
+
+def _literals(node: Expression, start: int) -> Iterator[tuple[str, Span]]:
+    """The texts that an expression can give where they are written out, without their quotes."""
+    if isinstance(node, Conditional):
+        yield from _literals(node.then, start)
+        if node.otherwise is not None:
+            yield from _literals(node.otherwise, start)
+    elif isinstance(node, Constant) and isinstance(node.value, str):
+        yield node.value, Span(node.span.start + 1, node.span.end - 1).shifted(start)
 
 
 RULE = Rule(
@@ -58,4 +133,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check_chunk=check_chunk,
+    reads_prose=False,
 )

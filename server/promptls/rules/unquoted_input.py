@@ -50,7 +50,7 @@ def _in_chunk(chunk: Chunk) -> Iterator[tuple[str, PrintedInput, int]]:
             yield value.text, value, 1
 
 
-_PLACES: Final = FirstPlaces("unquoted-input", _in_chunk)
+_PLACES: Final = FirstPlaces("unquoted-input", _in_chunk, reads_prose=False)
 
 
 def check(context: FileContext) -> Iterator[Finding]:

@@ -107,5 +107,6 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check_chunk=check_chunk,
+    reads_prose=False,
     check_names=CheckNames(facts, called_names, check_names, (called, macros, names, references, files)),
 )

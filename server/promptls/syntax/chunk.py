@@ -47,6 +47,11 @@ class Chunk:
         """Whether the chunk depends on text behind it."""
         return self.reach > 0
 
+    @property
+    def has_same_tags(self) -> bool:
+        """Whether an edit made the chunk of another one and left the text of every tag as it was."""
+        return self.before is not None
+
     @cached_property
     def has_content(self) -> bool:
         """Whether anything but tags, comments and blank lines stands in the chunk."""

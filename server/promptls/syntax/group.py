@@ -28,6 +28,7 @@ class Group:
     All children are chunks, or all are groups of one height. `before` is there for a group that an
     edit made of another one by replacing one child: what was kept with the other group, the child as
     it was, and the child as it is. What is known of both children alike is known of both groups alike.
+    `has_same_tags` says that the edit left the text of every tag as it was.
     """
 
     __slots__ = (
@@ -36,6 +37,7 @@ class Group:
         "count",
         "first_chunks",
         "first_lines",
+        "has_same_tags",
         "is_reaching",
         "kept",
         "length",
@@ -54,6 +56,7 @@ class Group:
         self.is_reaching: Final[bool] = any(child.is_reaching for child in children)
         self.kept: Final[dict[object, object]] = {}
         self.before: tuple[dict[object, object], Chunk | Group, Chunk | Group] | None = None
+        self.has_same_tags = False
 
 
 Piece = Chunk | Group
@@ -207,7 +210,12 @@ def _succeeding(group: Group, groups: list[Group]) -> list[Group]:
             (old, new) for old, new in zip(group.children, groups[0].children, strict=True) if old is not new
         ]
         if len(pairs) == 1:
-            groups[0].before = (group.kept, *pairs[0])
+            old, new = pairs[0]
+            groups[0].before = (group.kept, old, new)
+            if new.has_same_tags:
+                groups[0].has_same_tags = True
+                for fact in FACTS_OF_TAGS & group.kept.keys():
+                    groups[0].kept[fact] = group.kept[fact]
     group.before = None  # or each edit would hold on to all those before it
     return groups
 

@@ -121,10 +121,16 @@ class Source:
 
     def offset(self, line: int, units: int, unit: Unit) -> int:
         """The offset of a protocol position, clamped to the line and to the text."""
-        span = self.line_span(line)
-        if line > self.root.line_ends:
-            return len(self)
-        return span.start + column_from_units(self.slice(span), units, unit)
+        if not 0 <= line <= self.root.line_ends:
+            return 0 if line < 0 else len(self)
+        located = chunk_of_line(self.root, line)
+        chunk, inside = located.chunk, line - located.first_line
+        begin = chunk.line_starts[inside]
+        if inside + 1 < len(chunk.line_starts):
+            text = chunk.text[begin : chunk.line_starts[inside + 1]].rstrip("\r\n")
+        else:
+            text = chunk.text[begin:]
+        return located.start + begin + column_from_units(text, units, unit)
 
     def units(self, offset: int, unit: Unit) -> tuple[int, int]:
         """The protocol position of an offset: its line, and its column in `unit`."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.projection import PLACEHOLDER
-from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
 from promptls.text.span import Span
 
 _BREAKS = ("\n", "\r", "\x85", "\u2028", "\u2029", "\ufeff")
@@ -26,21 +26,31 @@ class _Typed(NamedTuple):
     after: str
 
 
-def retyped(chunk: Chunk, roots: tuple[Node, ...]) -> tuple[Node, ...] | None:
+class Retyped(NamedTuple):
+    """The trees of a chunk, and the key of the mapping whose text is all that is new in them."""
+
+    roots: tuple[Node, ...]
+    key: str | None
+
+
+def retyped(chunk: Chunk, roots: tuple[Node, ...]) -> Retyped | None:
     """The trees of a chunk, by those of the chunk that it was; None where they must be read anew."""
     typed = _typed(chunk)
     if typed is None:
         return None
     made = []
+    keys: set[str | None] = set()
     for root in roots:
-        block = _block_at(root, typed.span)
-        if block is None or not _is_inside(chunk, block, typed):
+        found = _block_at(root, typed.span, None)
+        if found is None or not _is_inside(chunk, found[0], typed):
             return None
+        block, key = found
         text = _text(block, typed)
         if text is None:
             return None
+        keys.add(key)
         made.append(_moved(root, block, text, typed))
-    return tuple(made)
+    return Retyped(tuple(made), keys.pop() if len(keys) == 1 else None)
 
 
 def _typed(chunk: Chunk) -> _Typed | None:
@@ -78,14 +88,17 @@ def _projected(chunk: Chunk, begin: int, first: int, end: int) -> str | None:
     return line
 
 
-def _block_at(node: Node, span: Span) -> Scalar | None:
-    """The block scalar that holds the span."""
+def _block_at(node: Node, span: Span, key: str | None) -> tuple[Scalar, str | None] | None:
+    """The block scalar that holds the span, and its key; `key` is that of the node."""
     if not (node.span.start < span.start and span.end <= node.span.end):
         return None
     if isinstance(node, Scalar):
-        return node if node.style == "|" else None
-    inside = node.items if isinstance(node, Sequence) else [entry.value for entry in node.entries]
-    return next((found for each in inside if (found := _block_at(each, span)) is not None), None)
+        return (node, key) if node.style == "|" else None
+    if isinstance(node, Sequence):
+        found = (_block_at(item, span, None) for item in node.items)
+    else:
+        found = (_block_at(entry.value, span, key_text(entry)) for entry in node.entries)
+    return next((each for each in found if each is not None), None)
 
 
 def _is_inside(chunk: Chunk, block: Scalar, typed: _Typed) -> bool:

@@ -38,11 +38,15 @@ _MOST_ALIASES: Final = 100
 
 
 class ChunkYaml(NamedTuple):
-    """The trees of a chunk's readings, their errors, and the anchors that other chunks must define."""
+    """The trees of a chunk's readings, their errors, and the anchors that other chunks must define.
+
+    `retyped` is the key whose text is all that an edit has changed, where that is certain.
+    """
 
     roots: tuple[Node, ...]
     problems: tuple[SyntaxProblem, ...]
     aliases: tuple[tuple[str, Span], ...]
+    retyped: str | None = None
 
 
 class _Reading(NamedTuple):
@@ -56,9 +60,9 @@ def _chunk_yaml(chunk: Chunk) -> ChunkYaml:
     if chunk.before is not None:
         known = chunk.before.chunk.kept.get(_chunk_yaml)
         if isinstance(known, ChunkYaml) and known.roots and not known.problems and not known.aliases:
-            roots = retyped(chunk, known.roots)
-            if roots is not None:
-                return ChunkYaml(roots, (), ())
+            again = retyped(chunk, known.roots)
+            if again is not None:
+                return ChunkYaml(again.roots, (), (), again.key)
     return _read(chunk)
 
 
