@@ -1,0 +1,62 @@
+"""Why OpenCompass makes no prompt of a configuration, and where in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Final, ParamSpec, TypeAlias, TypeVar
+
+Argument = ParamSpec("Argument")
+Result = TypeVar("Result")
+ConfigPath: TypeAlias = tuple[str | int, ...]
+"""Keys and indices that lead from `infer_cfg` (or the top level) to a value."""
+
+_STRAY: Final = (
+    AssertionError, AttributeError, IndexError, KeyError, TypeError, UnboundLocalError, ValueError,
+    ZeroDivisionError,
+)  # fmt: skip
+
+
+class OpenCompassError(Exception):
+    """A failure of OpenCompass: what is wrong, what to do, and the place in the configuration.
+
+    `cause` is the name of the exception that OpenCompass ends with and `said` that exception's text,
+    which is often nothing but a key. `at` is empty where no single value is to blame.
+    """
+
+    def __init__(self, message: str, *, cause: str, said: str = "", at: ConfigPath = ()) -> None:
+        """Keep every field; `message` is also the exception's text."""
+        super().__init__(message)
+        self.message = message
+        self.cause = cause
+        self.said = said
+        self.at = at
+
+
+def explained(function: Callable[Argument, Result]) -> Callable[Argument, Result]:
+    """The function, whose stray exceptions become OpenCompassError with the same cause.
+
+    Values of the wrong type run into bare exceptions in OpenCompass; they run into the same ones
+    here, as each step is done as it is there.
+    """
+
+    @wraps(function)
+    def call(*args: Argument.args, **kwargs: Argument.kwargs) -> Result:
+        try:
+            return function(*args, **kwargs)
+        except _STRAY as error:
+            kind = type(error).__name__
+            said = said_by(error)
+            message = (
+                f"OpenCompass fails on this configuration with a bare {kind}: {said or 'no more is said'}."
+            )
+            raise OpenCompassError(message, cause=kind, said=said) from error
+
+    return call
+
+
+def said_by(error: BaseException) -> str:
+    """The text of an exception; of a KeyError, the key."""
+    if isinstance(error, KeyError) and len(error.args) == 1:
+        return str(error.args[0])
+    return str(error)

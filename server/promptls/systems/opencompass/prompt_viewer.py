@@ -1,0 +1,109 @@
+"""The text that OpenCompass's Prompt Viewer prints for the first rows of a data set.
+
+Source: `tools/prompt_viewer.py` of OpenCompass 0.5.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from promptls.systems.opencompass.evaluation_prompt import EvaluationPrompt
+from promptls.systems.opencompass.fitting import Fitted, fitted
+from promptls.systems.opencompass.meta_template import LaidOut, MetaTemplate, lay_out
+from promptls.systems.opencompass.prompt_list import Messages, Prompt, Row
+from promptls.systems.opencompass.retriever import Pick
+
+SHOWN_INFERENCERS: Final = (
+    "AgentInferencer", "PPLInferencer", "GenInferencer", "CLPInferencer", "PPLOnlyInferencer",
+    "ChatInferencer", "LLInferencer",
+)  # fmt: skip
+"""Inferencers that the viewer shows prompts of."""
+
+LINE: Final = "-" * 100
+
+
+@dataclass(frozen=True, slots=True)
+class ViewedModel:
+    """A model as the viewer knows it: its layout, its context, and how its tokens are counted."""
+
+    meta: MetaTemplate
+    max_seq_len: int
+    count: Callable[[str], int]
+
+    def tokens(self, prompt: Prompt) -> int:
+        """The tokens of the whole prompt, also where the model writes its end."""
+        return sum(map(self.count, texts_of(lay_out(prompt, self.meta, "ppl"))))
+
+
+def viewer_lines(
+    evaluation: EvaluationPrompt,
+    train: Sequence[Row],
+    test: Sequence[Row],
+    pick: Pick,
+    *,
+    model: ViewedModel | None = None,
+    rows: int = 1,
+) -> Iterator[str]:
+    """The viewer's lines for the first `rows` of `test`; raises OpenCompassError where the viewer fails.
+
+    Without a `model`, dialogues are printed with nothing between their texts, and nothing is counted.
+    """
+    if evaluation.inferencer_class not in SHOWN_INFERENCERS:
+        yield f"Only {', '.join(SHOWN_INFERENCERS)} are supported"
+        return
+    for index in range(min(rows, len(test))):
+        picked = tuple(pick(index))
+        labels: list[Any] = [None]
+        if evaluation.weighs_labels:
+            labels = evaluation.labels(test)
+            joined = evaluation.joined(evaluation.examples(train, picked))
+            yield from (LINE, "ICE Template:", LINE, _text(joined), LINE)
+        for label in labels:
+            count = model.tokens if model else _uncounted
+            limit = model.max_seq_len if model else None
+            made = fitted(evaluation, train, test[index], picked, label=label, count=count, limit=limit)
+            yield from _counts(evaluation, made, len(picked), is_counted=model is not None)
+            picked = made.picked
+            yield LINE
+            if evaluation.weighs_labels:
+                yield f"Label: {label}"
+            yield from ("Sample prompt:", LINE, _laid_out(evaluation, made.prompt, model), LINE)
+
+
+def texts_of(made: LaidOut) -> list[str]:
+    """The texts that are counted: the one, those of an API's messages as one, or each message in full."""
+    if made.messages is None:
+        return [made.text or ""]
+    if all("prompt" in message for message in made.messages):
+        return ["".join(message["prompt"] for message in made.messages)]
+    return [str(message) for message in made.messages]
+
+
+def _counts(evaluation: EvaluationPrompt, made: Fitted, had: int, *, is_counted: bool) -> Iterator[str]:
+    for tokens in made.cuts:
+        yield f"Truncating ice {had} -> {had - 1} Number of tokens: {tokens} -> ..."
+        had -= 1
+    if is_counted:
+        # Prompts that the model goes on from have one space more.
+        yield f"Number of tokens: {'' if evaluation.weighs_labels else ' '}{made.tokens}"
+
+
+def _laid_out(evaluation: EvaluationPrompt, prompt: Prompt, model: ViewedModel | None) -> str:
+    if model is None:
+        return _text(prompt)
+    made = lay_out(prompt, model.meta, "ppl" if evaluation.weighs_labels else "gen")
+    if made.messages is None:
+        return made.text or ""
+    if isinstance(prompt, Messages):
+        return prompt.text
+    return "".join(message["prompt"] for message in made.messages)
+
+
+def _text(prompt: Prompt) -> str:
+    return prompt if isinstance(prompt, str) else prompt.text
+
+
+def _uncounted(_prompt: Prompt) -> int:
+    return 0
