@@ -7,6 +7,8 @@ import pytest
 from support.fixture import check_fix
 
 PART = "- name: a\n  content: b\n"
+SUM = "- name: a\n  content: "
+LOOP = "{% for x in y %}"
 FIXES = {
     "both content and sections: the sections go": (
         "- name: a\n  content: b\n  sections:\n    - name: c\n      content: d\n  role: user\n",
@@ -32,6 +34,47 @@ FIXES = {
         '- name: a\n  truncation_priority: "5"\n  content: b\n',
         "- name: a\n  truncation_priority: 5\n  content: b\n",
         "Remove the quotes",
+    ),
+    "a sum over the turns of a loop": (
+        f"{{% set n = 0 %}}\n{SUM}'{LOOP}{{% set n = n + x %}}{{% endfor %}}{{{{ n }}}}'\n",
+        f"{{% set n = namespace(value=0) %}}\n{SUM}'{LOOP}{{% set n.value = n.value + x %}}{{% endfor %}}{{{{ n.value }}}}'\n",
+        "Keep it in a namespace",
+    ),
+    "a number sign": (
+        "- name: a\n  content: Ticket #1\n",
+        '- name: a\n  content: "Ticket #1"\n',
+        None,
+    ),
+    "a number sign behind quotes": (
+        '- name: a\n  content: The "ticket" #1\n',
+        '- name: a\n  content: |\n    The "ticket" #1\n',
+        None,
+    ),
+    "a special token": ("- name: a\n  content: b<|endoftext|>\n", "- name: a\n  content: b\n", None),
+    "a misspelt marker": (
+        "- name: a\n  content: b<| space |>\n",
+        "- name: a\n  content: b<|space|>\n",
+        None,
+    ),
+    "an empty role": (
+        "- name: a\n  role:\n  content: b\n",
+        "- name: a\n  role: user\n  content: b\n",
+        "Write `user`",
+    ),
+    "a role in an expression": (
+        "- name: a\n  role: {{ 'usr' if b }}\n  content: c\n",
+        "- name: a\n  role: {{ 'user' if b }}\n  content: c\n",
+        None,
+    ),
+    "a value that is not in the enum": (
+        "{#---\ninput_keys: {b: {enum: [a, brief]}}\n---#}\n- name: a\n  content: '{{ b == \"breif\" }}'\n",
+        "{#---\ninput_keys: {b: {enum: [a, brief]}}\n---#}\n- name: a\n  content: '{{ b == \"brief\" }}'\n",
+        "Change to `brief`",
+    ),
+    "a priority that grows": (
+        "{% for b in c %}\n- name: a\n  truncation_priority: {{ loop.index }}\n  content: d{% endfor %}\n",
+        "{% for b in c %}\n- name: a\n  truncation_priority: {{ loop.revindex }}\n  content: d{% endfor %}\n",
+        None,
     ),
     "a reserved input": (
         "{#---\ninput_keys: [token_limit, b]\n---#}\n- name: a\n  content: '{{ b }}{{ token_limit }}'\n",

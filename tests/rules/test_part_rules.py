@@ -12,6 +12,10 @@ FOUND = cases("part_rules_found")
 SILENT = cases("part_rules_silent")
 RULES = (
     "stripped-whitespace",
+    "swallowed-text",
+    "special-token",
+    "newest-truncated-first",
+    "unknown-role",
     "preset-tokens",
     "no-truncatable-part",
     "duplicate-part-key",

@@ -64,7 +64,11 @@ def resolved_uses(template: Template) -> Iterator[Use]:
                 if not isinstance(event, Use):
                     walk.step(event)
                 elif way := walk.resolved(event.path):
-                    yield event._replace(path=way, span=event.span.shifted(located.start))
+                    start = located.start
+                    compared = tuple(
+                        [each._replace(span=each.span.shifted(start)) for each in event.compared]
+                    )
+                    yield event._replace(path=way, span=event.span.shifted(start), compared=compared)
 
 
 def _walk_to(template: Template, offset: int) -> Walk:

@@ -9,18 +9,26 @@ from promptls.meaning.shape import Shape
 from promptls.text.span import Span
 
 
+class Compared(NamedTuple):
+    """A constant that a value is compared with, or that stands in a list in which it is looked for."""
+
+    value: object
+    span: Span
+
+
 class Use(NamedTuple):
     """One use of a value: the shape that it must have there, and the place of what is used.
 
     `need` says what fails where the value is of another type: it is `iterated`, `called`, used as a
     `number`, as `text` or as a `mapping`, or asked for the attribute behind a dot, `.strip`. Empty
-    where a value of any type will do.
+    where a value of any type will do. `compared` holds the constants that the value is compared with.
     """
 
     path: Path
     shape: Shape
     span: Span
     need: str = ""
+    compared: tuple[Compared, ...] = ()
 
 
 class Bind(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from promptls.meaning.comparisons import compared, is_cut
 from promptls.meaning.demands import (
     ANY,
     FILTER_NEEDS,
@@ -141,7 +142,11 @@ class _Reader:
                 yield Bind(item.name, way if has_keys and index == 1 else ())
 
     def _assignment(self, statement: Statement) -> None:
-        paths = [self._use(each, UNKNOWN) for each in statement.expressions]
+        paths = [
+            with_optional_end(path) if is_cut(each) else path
+            for each in statement.expressions
+            for path in (self._use(each, UNKNOWN),)
+        ]
         targets = statement.targets
         if len(paths) != len(targets) or (statement.keyword == "set" and statement.opens_block):
             paths = [()] * len(targets)
@@ -238,6 +243,7 @@ class _Reader:
             case Operation():
                 for operand, needed in zip(node.operands, operand_shapes(node), strict=True):
                     self._use(operand, needed, operand_need(node, needed))
+                self._comparison(node)
             case Conditional():
                 self._conditional(node, shape)
             case Test():
@@ -252,6 +258,14 @@ class _Reader:
             case _:
                 for child in children(node):
                     self._use(child, UNKNOWN)
+
+    def _comparison(self, node: Operation) -> None:
+        """Note what a value is compared with, where it is compared as it is."""
+        for value, constants in compared(node):
+            placed = tuple(each._replace(span=each.span.shifted(self._start)) for each in constants)
+            self._events.append(
+                Use(path_of(value), UNKNOWN, value.span.shifted(self._start), compared=placed)
+            )
 
     def _conditional(self, node: Conditional, shape: Shape) -> None:
         self._truth(node.test)

@@ -52,12 +52,12 @@ def mismatch(schema: Any, use: Use) -> str | None:
             if not _has_key(schema, types, step.key):
                 if any(each.key in _GONE_THROUGH for each in use.path[index + 1 :]):
                     return None  # it is told where the loop begins
-                return f"{_declared(use.path[:index], types)}, which has no `{step.key}`{_meant(schema, step.key)}"
+                return f"{declared_as(use.path[:index], types)}, which has no `{step.key}`{_meant(schema, step.key)}"
         elif not types <= _element_types(step.key):
             # A loop over what has no elements is told where it begins.
             is_told = step.key is not Each.INDEX or types & _element_types(step.key)
-            return None if is_told else f"{_declared(use.path[:index], types)}, which has no elements"
-        schema = _below(schema, types, step.key)
+            return None if is_told else f"{declared_as(use.path[:index], types)}, which has no elements"
+        schema = below(schema, types, step.key)
     types = declared_types(schema)
     if types is None or not use.need:
         return None
@@ -65,10 +65,10 @@ def mismatch(schema: Any, use: Use) -> str | None:
         attribute = use.need[1:]
         if _has_key(schema, types, attribute):
             return None
-        return f"{_declared(use.path, types)}, which has no `{attribute}`{_meant(schema, attribute)}"
+        return f"{declared_as(use.path, types)}, which has no `{attribute}`{_meant(schema, attribute)}"
     if types & _ALLOWED[use.need]:
         return None
-    return f"{_declared(use.path, types)}, {_WORDS[use.need]}"
+    return f"{declared_as(use.path, types)}, {_WORDS[use.need]}"
 
 
 def _meant(schema: Any, key: str) -> str:
@@ -125,7 +125,7 @@ def slip_of(schema: Any, key: str) -> str | None:
     return next((name for name in map(str, properties) if is_slip(key, name)), None)
 
 
-def _below(schema: Mapping[str, Any], types: frozenset[str], key: object) -> Any:
+def below(schema: Mapping[str, Any], types: frozenset[str], key: object) -> Any:
     """The schema of what a step leads to; None where it is not declared."""
     if len(types) > 1:
         return None
@@ -139,13 +139,14 @@ def _below(schema: Mapping[str, Any], types: frozenset[str], key: object) -> Any
     return schema.get("items") if types == {"array"} else None
 
 
-def _declared(path: Path, types: frozenset[str]) -> str:
+def words_of(path: Path) -> str:
+    """A path as people read it: `history[…].author`."""
+    return str(path[0].key) + "".join(
+        f".{step.key}" if isinstance(step.key, str) else "[…]" for step in path[1:]
+    )
+
+
+def declared_as(path: Path, types: frozenset[str]) -> str:
     """The beginning of a sentence: what is declared of the value at the end of a path."""
-    words = str(path[0].key)
-    for step in path[1:]:
-        if isinstance(step.key, str):
-            words += f".{step.key}"
-        else:
-            words += "[…]"
     kinds = " or ".join(f"{'an' if kind[0] in 'aio' else 'a'} {kind}" for kind in sorted(types))
-    return f"`{words}` is declared as {kinds}"
+    return f"`{words_of(path)}` is declared as {kinds}"

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from promptls.meaning.references import TemplateReference
 from promptls.meaning.template import Template
-from promptls.rules.macro_calls import called_names, chunk_calls, statement_at
+from promptls.rules.macro_calls import statement_at
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import FileContext, Finding
-from promptls.syntax.chunk import Chunk
-from promptls.syntax.jinja.nodes import Attribute, Constant
+from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.group import union, united
+from promptls.syntax.jinja.nodes import Attribute, Call, Constant, Filter, Name, Test
+from promptls.syntax.jinja.problems import expressions_in
+from promptls.text.span import Span
 
 
 def lacking_imports(context: FileContext) -> Iterator[Finding]:
@@ -33,10 +36,9 @@ def lacking_imports(context: FileContext) -> Iterator[Finding]:
 
 
 def modules(context: FileContext) -> dict[str, object]:
-    """What is in the files behind the imported names that the file calls something of."""
-    called = called_names(context.template.source.root)
+    """What is in the files behind the imported names of which the file asks something."""
     names = context.template.names
-    imported = called & names.bound_names("import")
+    imported = owner_names(context.template.source.root) & names.bound_names("import")
     if not imported:
         return {}
     bindings = [binding for binding in names.bindings_of("import") if binding.name in imported]
@@ -58,15 +60,54 @@ _OTHERWISE = ("set", "for", "with", "parameter", "macro")
 
 
 def lacking_members(chunk: Chunk, known: Mapping[str, Any]) -> Iterator[Finding]:
-    """The calls in the chunk of macros that the imported file does not have."""
-    for start, name, call in chunk_calls(chunk):
-        function = call.function
-        if name not in known or not isinstance(function, Attribute) or function.name.startswith("_"):
+    """What the chunk asks of imported files that they do not have: macros that it calls, and variables."""
+    for member in _members(chunk):
+        if member.owner not in known or member.name.startswith("_"):
             continue
-        file, members = known[name]
-        if function.name not in members:
-            message = f"`{file}` has no macro `{function.name}`"
-            yield misspelt(function.name_span.shifted(start), message, function.name, members)
+        file, members = known[member.owner]
+        if member.name not in members:
+            what = "macro" if member.is_called else "macro or variable"
+            yield misspelt(member.span, f"`{file}` has no {what} `{member.name}`", member.name, members)
+
+
+class _Member(NamedTuple):
+    """An attribute that is asked of a name, and whether it is called."""
+
+    owner: str
+    name: str
+    span: Span
+    is_called: bool
+
+
+@kept
+def _members(chunk: Chunk) -> tuple[_Member, ...]:
+    """The attributes of names in the chunk, without those that are asked whether they are there."""
+    nodes = list(expressions_in(chunk))
+    called = {id(node.function) for _, node in nodes if isinstance(node, Call)}
+    asked = {
+        id(node.target)
+        for _, node in nodes
+        if isinstance(node, (Filter, Test)) and node.name in {"default", "d", "defined", "undefined"}
+    }
+    return tuple(
+        _Member(node.target.name, node.name, node.name_span.shifted(start), id(node) in called)
+        for start, node in nodes
+        if isinstance(node, Attribute)
+        and isinstance(node.target, Name)
+        and node.name
+        and id(node) not in asked
+    )
+
+
+owner_names: Final = united(
+    lambda chunk: frozenset(member.owner for member in _members(chunk)), union, of_tags=True
+)
+"""The names of which a piece asks attributes."""
+
+
+def owners(context: FileContext) -> object:
+    """The names of which the file asks attributes, as an aspect of it."""
+    return owner_names(context.template.source.root)
 
 
 def _exports(context: FileContext, reference: TemplateReference) -> tuple[str, frozenset[str]] | None:

@@ -4,13 +4,15 @@
 
 Compares the JSON Schemas of `input_keys` with how the file uses the inputs, their parts, and the
 elements of lists: a loop over a number, an attribute that a text does not have, a call of what is no
-function, arithmetic with a text, `escape_special_characters` of anything but a text. Nothing is said
-of an input without a `type`, and of one whose type the template itself tests. An included file is
-held to what the templates that include it declare.
+function, arithmetic with a text, `escape_special_characters` of anything but a text. Also a comparison
+with what the input never is: a value that is not in its `enum`, or one of another type. Nothing is said
+of an input without a `type` or an `enum`, and of one whose type the template itself tests. An included
+file is held to what the templates that include it declare.
 
 ## Why is this bad?
 
-Rendering fails, or, for an attribute that is not there, prints nothing.
+Rendering fails, or, for an attribute that is not there, prints nothing. A comparison that is never true
+leaves its branch out of every prompt.
 
 ## Example
 
@@ -42,17 +44,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Final
 
 from promptls.meaning.header import InputKey
 from promptls.meaning.paths import Path
 from promptls.meaning.shape import Shape, shape_of_schema
 from promptls.meaning.shapes import resolved_uses, used_shapes
 from promptls.meaning.use import Use
+from promptls.rules.aspects import declarations, files, names, references, uses
 from promptls.rules.declared_types import lacks_property, mismatch
+from promptls.rules.never_equal import any_compared, compared_values, never_equal
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule
 from promptls.text.span import Span
 from promptls.workspace.ways import ways_to
+
+_SAYING: Final = frozenset({"type", "enum"})
+"""The words of a schema that say what a value is."""
 
 
 def check(context: FileContext) -> Iterator[Finding]:
@@ -60,11 +67,11 @@ def check(context: FileContext) -> Iterator[Finding]:
     seen: set[Span] = set()
     for path, typed, where in _declarations(context):
         for use, said in _mismatches(context, typed):
-            if use.span not in seen:
-                seen.add(use.span)
+            if said.span not in seen:
+                seen.add(said.span)
                 key = typed[str(use.path[0].key)]
                 related = RelatedPlace(path, key.span, f"`{key.name}` is declared here")
-                yield Finding(use.span, f"{said}{where}", related=(related,))
+                yield Finding(said.span, f"{said.message}{where}", said.fixes, (related,))
 
 
 def _declarations(context: FileContext) -> Iterator[tuple[str, Mapping[str, InputKey], str]]:
@@ -87,18 +94,19 @@ def _declarations(context: FileContext) -> Iterator[tuple[str, Mapping[str, Inpu
 
 
 def _typed(inputs: tuple[InputKey, ...], bound: frozenset[str]) -> dict[str, InputKey]:
-    return {key.name: key for key in inputs if "type" in key.schema and key.name not in bound}
+    return {key.name: key for key in inputs if not _SAYING.isdisjoint(key.schema) and key.name not in bound}
 
 
-def _mismatches(context: FileContext, typed: Mapping[str, InputKey]) -> Iterator[tuple[Use, str]]:
+def _mismatches(context: FileContext, typed: Mapping[str, InputKey]) -> Iterator[tuple[Use, Finding]]:
     """The uses of inputs that their types do not allow, each with what is wrong."""
     if not typed:
         return
     used = used_shapes(context.template)
+    compared = any_compared(context.template.source.root)
     doubtful = {
         name
         for name, key in typed.items()
-        if name in used and _may_differ(shape_of_schema(key.schema), used[name], key.schema)
+        if name in used and (compared or _may_differ(shape_of_schema(key.schema), used[name], key.schema))
     }
     if not doubtful:
         return
@@ -107,9 +115,11 @@ def _mismatches(context: FileContext, typed: Mapping[str, InputKey]) -> Iterator
     for use in uses:
         if any(_keys(use.path)[: len(other)] == other for other in tested):
             continue
-        said = mismatch(typed[str(use.path[0].key)].schema, use)
-        if said is not None:
-            yield use, said
+        schema = typed[str(use.path[0].key)].schema
+        if use.compared:
+            yield from ((use, found) for found in never_equal(schema, use))
+        elif (said := mismatch(schema, use)) is not None:
+            yield use, Finding(use.span, said)
 
 
 def _keys(path: Path) -> tuple[object, ...]:
@@ -142,4 +152,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check=check,
+    looks_at=(declarations, names, uses, compared_values, references, files),
 )

@@ -3,7 +3,9 @@
 ## What it does
 
 Reports a loop variable, a `with` and a `set` inside a loop or another block with names of its own, where
-the name is a declared input or is bound outside of the block already. A parameter of a macro is a hint.
+the name is a declared input or is bound outside of the block already. Also a name that is Jinja's own
+(`range`, `dict`, `namespace`, …) or Prompt Poet's. A parameter of a macro is a hint. A variable that a
+loop is to add up (`{% set total = total + 1 %}`), and that is read behind the loop, is a warning.
 
 ## Why is this bad?
 
@@ -38,14 +40,17 @@ Use instead:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from promptls.meaning.names import chunk_bindings
 from promptls.meaning.outline import pass_outline
-from promptls.meaning.scopes import Binding, NameEvent, Resolver, chunk_events, placed
+from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, NameEvent, Resolver, chunk_events, placed
 from promptls.rules.aspects import declarations, names
+from promptls.rules.lost_sum import adds_up, in_namespace
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule, Severity
+from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Group, Piece, union, united
 from promptls.text.span import Span
@@ -185,9 +190,47 @@ def _lost(
     when = "at the end of the turn" if is_turn else f"at the end of this `{resolver.scopes[-1].keyword}`"
     message = f"this sets another `{event.name}`, which is gone {when}; the outer one stays as it is"
     place = outer.span if outer is not None else inputs.get(event.name)
-    if place is not None and (outer is None or outer.kind in {"set", "for", "with", "parameter"}):
-        related = RelatedPlace(context.path, place, f"the outer `{event.name}`")
-        yield Finding(event.span.shifted(start), message, related=(related,))
+    if place is None or not (outer is None or outer.kind in {"set", "for", "with", "parameter"}):
+        return
+    span = event.span.shifted(start)
+    related = RelatedPlace(context.path, place, f"the outer `{event.name}`")
+    if is_turn and outer is not None and adds_up(context.template, event.name, outer, span):
+        message = (
+            f"each turn begins again with the outer `{event.name}`: only a `namespace` adds up over turns"
+        )
+        fixes = tuple(in_namespace(context.template, event.name, outer))
+        yield Finding(span, message, fixes, (related,), severity="warning")
+    else:
+        yield Finding(span, message, related=(related,))
+
+
+_OWNERS: Final = dict.fromkeys(GLOBALS - {"self"}, "Jinja") | dict.fromkeys(INJECTED, "Prompt Poet")
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """The names bound in the chunk that Jinja or Prompt Poet has given a meaning."""
+    for binding in chunk_bindings(chunk):
+        owner = _OWNERS.get(binding.name)
+        if owner is not None:
+            severity: Severity | None = "hint" if binding.kind == "parameter" else None
+            message = f"this hides the `{binding.name}` of {owner}"
+            yield Finding(binding.span, message, severity=severity)
+
+
+def _added(chunk: Chunk) -> tuple[str, ...]:
+    """The expressions in which a `set` adds something up."""
+    return tuple(
+        tag.text for tag in chunk.tags if tag.kind == "statement" and _ADDING.search(tag.text) is not None
+    )
+
+
+_ADDING: Final = re.compile(r"\bset\b.*[+~]", re.DOTALL)
+_added_texts: Final = united(_added, tuple[object, ...], of_tags=True)
+
+
+def _sums(context: FileContext) -> object:
+    """The tags that add something up, as an aspect of the file."""
+    return _added_texts(context.template.source.root)
 
 
 RULE = Rule(
@@ -197,5 +240,7 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check=check,
-    looks_at=(declarations, names),
+    looks_at=(declarations, names, _sums),
+    check_chunk=check_chunk,
+    reads_prose=False,
 )

@@ -5,8 +5,8 @@
 Reports the written-out name of a template in an `import` or a `from … import` for which no file is
 there: neither from the folder of an entry template that leads here, nor from the setting
 `template_paths`, nor from a folder above. Names with `..` are reported too, because Jinja's loader
-refuses them. Of a file that is there, reports names that are imported from it, or called in it, and
-that it neither defines nor sets.
+refuses them. Of a file that is there, reports names that are imported from it or asked of it
+(`{{ lib.name }}`), and that it neither defines nor sets.
 
 ## Why is this bad?
 
@@ -37,8 +37,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.rules.aspects import files, names, references
-from promptls.rules.imported_names import lacking_imports, lacking_members, modules
-from promptls.rules.macro_calls import called, called_names
+from promptls.rules.imported_names import lacking_imports, lacking_members, modules, owner_names, owners
 from promptls.rules.rule import PARTS_KINDS, CheckNames, FileContext, Finding, Rule
 from promptls.rules.unresolved_reference import unresolved
 
@@ -59,5 +58,5 @@ RULE = Rule(
     kinds=PARTS_KINDS,
     check=check,
     looks_at=(references, names, files),
-    check_names=CheckNames(modules, called_names, lacking_members, (called, names, references, files)),
+    check_names=CheckNames(modules, owner_names, lacking_members, (owners, names, references, files)),
 )

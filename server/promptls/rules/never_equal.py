@@ -1,0 +1,100 @@
+"""Comparisons of an input with what its declaration says that it never is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from promptls.meaning.paths import Path
+from promptls.meaning.use import Compared, Use
+from promptls.meaning.uses import chunk_uses
+from promptls.rules.declared_types import below, declared_as, declared_types, is_of_type, words_of
+from promptls.rules.misspelt import misspelt
+from promptls.rules.rule import Edit, FileContext, Finding, Fix
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.group import united
+from promptls.text.span import Span
+
+_MOST_VALUES: Final = 5
+"""How many values of an `enum` a message names."""
+_WORDS: Final = {str: "text", bool: "a truth value", int: "a number", float: "a number"}
+
+
+def never_equal(schema: Any, use: Use) -> Iterator[Finding]:
+    """The constants that a value is compared with and never equal to; of an empty one nothing is said.
+
+    `schema` is that of the variable at which the use's path begins.
+    """
+    found = _schema_at(schema, use.path)
+    if found is None:
+        return
+    for compared in use.compared:
+        value = compared.value
+        if value is None or value == "":
+            continue
+        values = found.get("enum")
+        types = declared_types(found)
+        if isinstance(values, list) and values and value not in values:
+            yield _not_listed(use.path, compared, values)
+        elif types is not None and not isinstance(values, list) and not _may_equal(value, types):
+            message = f"{declared_as(use.path, types)}, which is never equal to {_WORDS[type(value)]}"
+            yield Finding(compared.span, message, tuple(_unquoted(compared, types)))
+
+
+def _schema_at(schema: Any, path: Path) -> Mapping[str, Any] | None:
+    """The schema of what a path leads to; None where it is not declared, or something else may be there."""
+    if any(step.optional for step in path):
+        return None
+    for step in path[1:]:
+        types = declared_types(schema)
+        schema = below(schema, types, step.key) if types is not None else None
+    return schema if isinstance(schema, Mapping) else None
+
+
+def _may_equal(value: object, types: frozenset[str]) -> bool:
+    if isinstance(value, (bool, int, float)):
+        return bool(types & {"boolean", "integer", "number"})
+    return is_of_type(value, types)
+
+
+def _not_listed(path: Path, compared: Compared, values: list[Any]) -> Finding:
+    name = words_of(path)
+    listed = ", ".join(f"`{value}`" for value in values[:_MOST_VALUES])
+    more = f" and {len(values) - _MOST_VALUES} more" if len(values) > _MOST_VALUES else ""
+    message = f"`{name}` is never `{compared.value}`: its `enum` has {listed}{more}"
+    if not isinstance(compared.value, str):
+        return Finding(compared.span, message)
+    inside = Span(compared.span.start + 1, compared.span.end - 1)
+    texts = [value for value in values if isinstance(value, str)]
+    found = misspelt(inside, message, compared.value, texts)
+    return Finding(compared.span, found.message, found.fixes)
+
+
+def _unquoted(compared: Compared, types: frozenset[str]) -> Iterator[Fix]:
+    """The number that a text spells, without its quotes."""
+    if isinstance(compared.value, str) and types & {"integer", "number"}:
+        try:
+            float(compared.value)
+        except ValueError:
+            return
+        yield Fix("Remove the quotes", (Edit(compared.span, compared.value.strip()),), preferred=True)
+
+
+def _values(chunk: Chunk) -> tuple[object, ...]:
+    return tuple(
+        constant.value
+        for tag in chunk_uses(chunk)
+        for event in tag.events
+        if isinstance(event, Use)
+        for constant in event.compared
+    )
+
+
+_compared: Final = united(_values, tuple[object, ...], of_tags=True)
+any_compared: Final = united(lambda chunk: bool(_values(chunk)), any, of_tags=True)
+"""Whether a piece compares a value with a constant."""
+
+
+def compared_values(context: FileContext) -> object:
+    """The constants that values are compared with, as an aspect of the file."""
+    return _compared(context.template.source.root)
