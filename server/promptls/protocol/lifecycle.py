@@ -11,6 +11,7 @@ from lsprotocol import types
 
 from promptls.protocol import configuration, watched_files
 from promptls.protocol.convert import path_of
+from promptls.protocol.preloading import preload
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
@@ -27,6 +28,7 @@ def initialized(session: Session, _params: types.InitializedParams) -> None:
     """Answer nothing more until the settings are there, and it is known which files include which."""
     session.server.protocol.hold()
     session.start(_prepare(session), "the beginning of the session")
+    session.start(preload(), "loading what requests will need")
 
 
 async def _prepare(session: Session) -> None:

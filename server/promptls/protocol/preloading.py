@@ -1,0 +1,33 @@
+"""Loads what the first requests will need while the client is still getting ready.
+
+`initialize` is answered before any of it is loaded. Between that answer and the first open file a
+client does things of its own, and that time is enough for most of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from importlib import import_module
+from typing import Final
+
+from promptls.protocol.dispatch import resolved
+from promptls.protocol.method_table import METHODS
+
+log = logging.getLogger(__name__)
+
+_FIRST: Final = ("promptls.meaning.header", "promptls.rules.registry", "promptls.rules.check")
+"""The modules that the first diagnostics need."""
+
+
+async def preload() -> None:
+    """Load the rules, then the handlers of all methods; messages that arrive have their turn in between."""
+    try:
+        for module in _FIRST:
+            await asyncio.sleep(0)
+            import_module(module)
+        for method in METHODS:
+            await asyncio.sleep(0)
+            resolved(method.handler)
+    except ImportError:
+        log.exception("a part of the server cannot be loaded")
