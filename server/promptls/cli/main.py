@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "check": "find mistakes in prompt files",
     "render": "show what a prompt renders to",
     "tokens": "count the tokens of prompts",
+    "truncate": "find the truncation step that suits a growing chat",
     "contract": "show what a prompt needs from its caller",
     "run": "run an experiment over a dataset",
     "compare": "compare runs of an experiment",

@@ -156,6 +156,7 @@ COMMANDS: Final = {
     "promptls.runExperiment": "commands.run_experiment:run_experiment",
     "promptls.showResults": "commands.show_results:show_results",
     "promptls.tokens": "commands.tokens:tokens",
+    "promptls.truncationLab": "commands.truncation_lab:truncation_lab",
     "promptls.contract": "commands.contract:contract",
     "promptls.check": "commands.check:check_files",
     "promptls.debugInformation": "commands.debug_information:debug_information",

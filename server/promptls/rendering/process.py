@@ -10,15 +10,17 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FrameType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 from promptls.rendering import frames
 from promptls.rendering.execute import execute
 from promptls.rendering.job import RenderJob
+from promptls.rendering.lab_request import LabRequest
 from promptls.rendering.limits import limit_memory
 from promptls.rendering.outcome import RenderFailure
 from promptls.tokens.counting import count
@@ -26,8 +28,14 @@ from promptls.tokens.encodings import UnknownEncodingError, load
 from promptls.tokens.pieces import pieces
 from promptls.tokens.vocabularies import VocabularyError
 
+Tell: TypeAlias = Callable[[str, int, int], None]
+"""Hears what is being done, how much of it is done, and of how much."""
+
 REPORTS_PER_LIMIT = 10
 """How often a running job says where it is, within its time limit."""
+
+PROGRESS_SECONDS = 0.05
+"""How often a long job says how far it is."""
 
 GRACE_SECONDS = 5.0
 """How long over its limit a job may run before the process ends itself, where no one else ended it."""
@@ -99,7 +107,8 @@ def main(arguments: list[str]) -> int:
             request = frames.read(inbox)
         except EOFError:
             return 0
-        answer = _answer_job(request, outbox) if "job" in request else _answer_count(request)
+        is_job = "job" in request or "lab" in request
+        answer = _answer_job(request, outbox) if is_job else _answer_count(request)
         outbox.send({"id": request["id"], **answer})
 
 
@@ -117,8 +126,9 @@ def _take_streams() -> tuple[BinaryIO, Outbox]:
 
 
 def _answer_job(request: Mapping[str, Any], outbox: Outbox) -> dict[str, Any]:
-    """The outcome of the job in `request`, as JSON."""
-    job = RenderJob.from_json(request["job"])
+    """The outcome of the job or the exploration in `request`, as JSON."""
+    asked = LabRequest.from_json(request["lab"]) if "lab" in request else None
+    job = asked.job if asked else RenderJob.from_json(request["job"])
     try:
         load(job.encoding)
     except (UnknownEncodingError, VocabularyError) as error:
@@ -132,6 +142,8 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox) -> dict[str, Any]:
     faulthandler.dump_traceback_later(seconds + GRACE_SECONDS, exit=True)
     try:
         with Reporter(outbox, request["id"], seconds):
+            if asked is not None:
+                return _answer_lab(asked, _teller(outbox, request["id"], seconds))
             return {"outcome": execute(job).to_json()}
     except MemoryError:
         return {"outcome": RenderFailure("memory", "Rendering needs more memory than it may have.").to_json()}
@@ -141,6 +153,30 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox) -> dict[str, Any]:
         return {"outcome": RenderFailure("crash", message, job.path).to_json()}
     finally:
         faulthandler.cancel_dump_traceback_later()
+
+
+def _answer_lab(request: LabRequest, tell: Tell) -> dict[str, Any]:
+    """What the truncation lab finds, or the failure as an outcome."""
+    from promptls.rendering.turns import explore_turns
+
+    found = explore_turns(request, tell)
+    return {"outcome": found.to_json()} if isinstance(found, RenderFailure) else {"found": found}
+
+
+def _teller(outbox: Outbox, request: int, seconds: float) -> Tell:
+    """Sends how far a job is, now and then; with each such message, its time begins anew."""
+    sent = 0.0
+
+    def tell(what: str, done: int, count: int) -> None:
+        nonlocal sent
+        now = time.monotonic()
+        if now - sent < PROGRESS_SECONDS and done < count:
+            return
+        sent = now
+        faulthandler.dump_traceback_later(seconds + GRACE_SECONDS, exit=True)
+        outbox.send({"id": request, "progress": (what, done, count)})
+
+    return tell
 
 
 def _answer_count(request: Mapping[str, Any]) -> dict[str, Any]:

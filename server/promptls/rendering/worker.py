@@ -11,17 +11,24 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from promptls.rendering import frames
 from promptls.rendering.job import RenderJob
 from promptls.rendering.limits import Limits
 from promptls.rendering.outcome import RenderFailure, Rendering, outcome_from_json
 
+if TYPE_CHECKING:
+    from promptls.rendering.lab_request import LabRequest
+    from promptls.truncation.report import LabJson
+
 Answer = TypeVar("Answer")
+
+Tell: TypeAlias = Callable[[str, int, int], None]
+"""Hears of a long job what is being done, how much of it is done, and of how much."""
 
 IMPORT_FOLDER = Path(__file__).resolve().parents[2]
 """The folder that the package `promptls` is imported from."""
@@ -82,6 +89,19 @@ class RenderWorker:
         pieces: list[dict[str, list[int]]] = answer["pieces"]
         return pieces
 
+    async def explore(self, request: LabRequest, tell: Tell | None = None) -> LabJson | RenderFailure:
+        """What the truncation lab finds; `tell` hears how far it is. The time limit holds for one turn."""
+        try:
+            packed = request.to_json()
+        except (TypeError, ValueError) as error:
+            return RenderFailure("data", f"The template data cannot be used: {error}", request.job.path)
+        message = {"lab": packed, "seconds": self.limits.seconds}
+        answer = await self._finish(self._run(request.job, message, tell))
+        if isinstance(answer, RenderFailure):
+            return answer
+        found: LabJson = answer["found"]
+        return found
+
     async def start(self) -> None:
         """Start the process now, so that the first job need not wait for it."""
         await self._finish(self._start())
@@ -106,22 +126,36 @@ class RenderWorker:
                 await self._running()
 
     async def _render(self, job: RenderJob, packed: dict[str, Any]) -> Rendering | RenderFailure:
+        answer = await self._run(job, {"job": packed, "seconds": self.limits.seconds})
+        if isinstance(answer, RenderFailure):
+            return answer
+        outcome = outcome_from_json(answer["outcome"])
+        assert isinstance(outcome, Rendering)
+        return outcome
+
+    async def _run(
+        self, job: RenderJob, request: dict[str, Any], tell: Tell | None = None
+    ) -> dict[str, Any] | RenderFailure:
+        """The answer to a request that runs a template, or why there is none."""
         async with self._lock:
             ended = ""
             for _ in range(ATTEMPTS):
                 try:
-                    answer = await self._exchange({"job": packed, "seconds": self.limits.seconds})
+                    answer = await self._exchange(request, tell)
                 except _LateError as error:
                     return self._timed_out(job, error.place)
                 except (EOFError, OSError) as error:
                     ended = await self._end_of_process() or str(error)
                     continue
-                outcome = outcome_from_json(answer["outcome"])
-                if isinstance(outcome, RenderFailure) and outcome.kind == "memory":
+                outcome = answer.get("outcome")
+                if outcome is None or "failure" not in outcome:
+                    return answer
+                failure = RenderFailure.from_json(outcome)
+                if failure.kind == "memory":
                     # What filled the memory may still be held by something in the process.
                     await self._stop()
-                    outcome = replace(outcome, message=self._out_of_memory(), path=outcome.path or job.path)
-                return outcome
+                    return replace(failure, message=self._out_of_memory(), path=failure.path or job.path)
+                return failure
         message = f"The rendering process ended {ATTEMPTS} times while it rendered this file ({ended})."
         return RenderFailure("crash", message, job.path)
 
@@ -146,7 +180,7 @@ class RenderWorker:
                 return answer
         raise CountingError("The process that counts tokens cannot be started, or ends at once.")
 
-    async def _exchange(self, request: dict[str, Any]) -> dict[str, Any]:
+    async def _exchange(self, request: dict[str, Any], tell: Tell | None = None) -> dict[str, Any]:
         """The answer to `request`; raises _LateError, EOFError or OSError, and then the process is gone."""
         process = await self._running()
         assert process.stdin is not None
@@ -162,6 +196,10 @@ class RenderWorker:
                 continue
             if "started" in message:
                 deadline = time.monotonic() + self.limits.seconds
+            elif "progress" in message:
+                deadline = time.monotonic() + self.limits.seconds
+                if tell is not None:
+                    tell(*message["progress"])
             elif "at" in message:
                 path, line = message["at"]
                 place = (path, line)

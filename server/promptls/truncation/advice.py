@@ -90,10 +90,11 @@ def best_trial(trials: Sequence[Trial]) -> Trial:
     return best
 
 
-def advise(trials: Sequence[Trial], uncut: float, cache: PrefixCache) -> Best:
+def advise(trials: Sequence[Trial], uncut: float, cache: PrefixCache, present: int | None) -> Best:
     """The best step of trials under one limit, which come with the smallest step first.
 
-    `uncut` is the cache rate of the same chats where nothing is removed.
+    `uncut` is the cache rate of the same chats where nothing is removed; `present` the present step,
+    with which the reason compares.
     """
     least = trials[0]
     limit = least.limit
@@ -106,22 +107,27 @@ def advise(trials: Sequence[Trial], uncut: float, cache: PrefixCache) -> Best:
     at_all = max(trial.cache_rate for trial in trials)
     if at_all <= least.cache_rate + _NO_BETTER:
         return Best(limit, least.step, _no_gain(least, uncut, cache))
-    if best is least:
+    other = next((trial for trial in trials if trial.step == present), least)
+    if best is other:
         return Best(
             limit,
             best.step,
-            f"A step of {_tokens(best.step)} serves best: larger ones cost more of the chat than they add to "
-            f"the cache rate of {best.cache_rate:.0%}.",
+            f"A step of {_tokens(best.step)} serves best: {best.cache_rate:.0%} of the prompts is read from "
+            f"the cache, and {best.kept_rate:.0%} of what fits is kept.",
         )
     turns = sum(len(each.turns) for each in best.simulations)
-    more = best.needless - least.needless
-    return Best(
-        limit,
-        best.step,
+    return Best(limit, best.step, _compared(best, other, turns))
+
+
+def _compared(best: Trial, other: Trial, turns: int) -> str:
+    """What the best step gains and costs beside another one."""
+    cost = (best.needless - other.needless) // max(turns, 1)
+    price = f"It costs {_tokens(cost)} of the chat a turn" if cost > 0 else "It costs nothing of the chat"
+    return (
         f"With a step of {_tokens(best.step)}, {best.cache_rate:.0%} of the prompts is read from the cache, "
-        f"where a step of {_tokens(least.step)} reads {least.cache_rate:.0%}: the beginning changes in "
-        f"{best.breaks:,} of {turns:,} turns, not in {least.breaks:,}. It costs "
-        f"{_tokens(more // max(turns, 1))} of the chat a turn; {best.kept_rate:.0%} of what fits is kept.",
+        f"where a step of {_tokens(other.step)} reads {other.cache_rate:.0%}: the beginning changes in "
+        f"{best.breaks:,} of {turns:,} turns, not in {other.breaks:,}. {price}; "
+        f"{best.kept_rate:.0%} of what fits is kept."
     )
 
 

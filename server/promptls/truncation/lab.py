@@ -77,7 +77,7 @@ def explore(
             done += 1
             tell(done, count)
     rate = Trial(NO_LIMIT, 1, tuple(uncut)).cache_rate
-    best = [advise(those, rate, cache) for those in trials.values()]
+    best = [advise(those, rate, cache, question.step) for those in trials.values()]
     return Findings(
         chats=[_chat(chat, its, whole=chat is chats[0]) for chat, its in zip(chats, uncut, strict=True)],
         limits=list(limits),

@@ -1,0 +1,148 @@
+"""The truncation lab for a file of the workspace: which chats it grows, and the process that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from promptls.meaning.kind import Kind
+from promptls.rendering.lab_request import LabChat, LabRequest
+from promptls.rendering.limits import Limits
+from promptls.rendering.outcome import RenderFailure
+from promptls.rendering.request import job_for
+from promptls.rendering.samples import PLACEHOLDERS, Sample, placeholder_sample, row_samples, samples_of
+from promptls.rendering.worker import RenderWorker, Tell
+from promptls.text.arguments import optional
+from promptls.text.failure import FilePlace, WrongUse
+from promptls.text.nearest import did_you_mean
+from promptls.truncation.growing import growing_inputs
+from promptls.truncation.prefix_cache import CACHES, cache_of
+from promptls.workspace.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from promptls.truncation.report import LabJson
+
+DEFAULT_ROWS = 3
+"""How many rows of a data set are grown as chats, where nobody says how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabOptions:
+    """What a user may choose; everything that is left out is found."""
+
+    limit: int | None = None
+    """The limit that counts as the present one, instead of the file's."""
+    step: int | None = None
+    """The step that counts as the present one, instead of the file's."""
+    limits: tuple[int, ...] = ()
+    steps: tuple[int, ...] = ()
+    turns: int | None = None
+    rows: int | None = None
+    """How many rows of the data set are grown; 0 for none of them."""
+    input: str | None = None
+    """The input that grows: `messages`, or `chat.messages`."""
+    cache: str | None = None
+    """The name of the cache; None for that of the file's first model."""
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> LabOptions:
+        """The options in a command's arguments, under these names; raises WrongUse for wrong values."""
+        return cls(
+            limit=_positive(value, "limit"),
+            step=_positive(value, "step"),
+            limits=_all_positive(value, "limits"),
+            steps=_all_positive(value, "steps"),
+            turns=_positive(value, "turns"),
+            rows=optional(value, "rows", int),
+            input=optional(value, "input", str),
+            cache=optional(value, "cache", str),
+        )
+
+
+def lab_request(
+    snapshot: Snapshot, path: str, options: LabOptions, sample: Sample | None = None
+) -> LabRequest:
+    """What to explore for the parts template at `path`.
+
+    Its chats are rows of the data set that hold a list of messages, else `sample`, else the first
+    sample that has one, else placeholders. Raises WrongUse for other kinds of files, and for names
+    that are unknown.
+    """
+    if snapshot.kind(path) not in {Kind.PARTS, Kind.SECTION}:
+        raise WrongUse(
+            "only parts templates are truncated", FilePlace(path), "name a file that is a list of parts"
+        )
+    cache = options.cache or cache_of(_first_model(snapshot, path)).name
+    if cache not in CACHES:
+        raise WrongUse(
+            f"there is no cache `{cache}`{did_you_mean(cache, CACHES)}",
+            remedy=f"choose one of: {', '.join(CACHES)}",
+        )
+    chats = _chats(snapshot, path, options, sample)
+    job = job_for(
+        snapshot,
+        path,
+        chats[0].data,
+        token_limit=options.limit,
+        truncation_step=options.step,
+        with_stand_ins=True,
+    )
+    return LabRequest(
+        job=job,
+        chats=chats,
+        keys=tuple(options.input.split(".")) if options.input else (),
+        turns=options.turns,
+        limits=options.limits,
+        steps=options.steps,
+        cache=cache,
+    )
+
+
+def _positive(value: Mapping[str, Any], name: str) -> int | None:
+    number = optional(value, name, int)
+    if number is not None and number < 1:
+        raise WrongUse(f"the argument `{name}` is {number}: it must be 1 or more")
+    return number
+
+
+def _all_positive(value: Mapping[str, Any], name: str) -> tuple[int, ...]:
+    numbers = optional(value, name, list) or []
+    if not all(isinstance(number, int) and number > 0 for number in numbers):
+        raise WrongUse(f"the argument `{name}` must be a list of whole numbers of 1 or more")
+    return tuple(numbers)
+
+
+async def explore(request: LabRequest, limits: Limits, tell: Tell | None = None) -> LabJson | RenderFailure:
+    """What the lab finds, in a process of its own, which ends with it or when the caller is cancelled."""
+    worker = RenderWorker(limits)
+    try:
+        return await worker.explore(request, tell)
+    finally:
+        await worker.close()
+
+
+def _chats(snapshot: Snapshot, path: str, options: LabOptions, sample: Sample | None) -> tuple[LabChat, ...]:
+    count = DEFAULT_ROWS if options.rows is None else options.rows
+    rows = [each for each in row_samples(snapshot, path) if _has_chat(each.data, options)][:count]
+    if sample is None and rows:
+        return tuple(LabChat(each.name, each.source, each.data) for each in rows)
+    candidates: Sequence[Sample] = [sample] if sample else samples_of(snapshot, path)
+    made_up = placeholder_sample(snapshot, path)
+    chosen = next((each for each in candidates if _has_chat(each.data, options)), None)
+    if chosen is None:
+        # What the sample has stays; only the messages are made up.
+        data = {**made_up.data, **candidates[0].data} if candidates[0].data else made_up.data
+        chosen = Sample(made_up.name, made_up.source, data if _has_chat(data, options) else made_up.data)
+    return (LabChat(chosen.name, chosen.source, chosen.data, chosen.name == PLACEHOLDERS),)
+
+
+def _has_chat(data: Mapping[str, Any], options: LabOptions) -> bool:
+    return any(options.input in {None, each.name} for each in growing_inputs(data))
+
+
+def _first_model(snapshot: Snapshot, path: str) -> str | None:
+    template = snapshot.template(path)
+    experiments = template.declarations.settings.experiments if template else None
+    models = [model for each in (experiments or {}).values() for model in each.models]
+    return models[0] if models else None
