@@ -11,7 +11,7 @@ from promptls.meaning.template import Template
 from promptls.syntax.source import Source
 from promptls.workspace.workspace import Workspace
 from support.accepting import accepted
-from support.fixture import opened, parse
+from support.fixture import MAIN, opened, parse
 from support.rendered import rendered
 
 ROOT = Path("/project")
@@ -81,6 +81,23 @@ CONTAINED = [
         ["found", "more"],
     ),
     (in_content("{{ user.tone == '<CURSOR>"), ["kind", "firm"]),
+    (in_content("{% for t in turns %}{{ t.said }}{{ f(t.<CURSOR>{% endfor %}"), ["said"]),
+    (in_content("{% for t in turns %}{{ t.said }}{% endfor %}{{ (turns | first).<CURSOR> }}"), ["said"]),
+    (in_content("{% for t in turns %}{{ t.said }}{% endfor %}{{ turns | map(attribute='<CURSOR>"), ["said"]),
+    (
+        in_content("{% for t in turns %}{{ t.said }}{% endfor %}{{ turns | selectattr('<CURSOR>') }}"),
+        ["said"],
+    ),
+    (in_content("{{ turns[0].by.name }}{{ (turns | map(attribute='by') | last).<CURSOR> }}"), ["name"]),
+    (in_content("{{ (x | trim).<CURSOR> }}"), ["lower", "split"]),
+    # names that a tag gives
+    (in_content("{% set tone = 1 %}{% set <CURSOR> %}"), ["tone"]),
+    (in_content("{% block a %}{% block b %}x{% endblock %}{% endblock <CURSOR> %}"), ["a"]),
+    (
+        "{% extends 'base.yml.j2' %}\n{% block <CURSOR> %}\n-- base.yml.j2 --\n{% block head %}\n{% endblock %}\n- name: a\n",
+        ["head"],
+    ),
+    ("{% block a %}{{ self.<CURSOR> }}{% endblock %}\n- name: a\n  content: x\n", ["a"]),
     # filters and tests
     (in_content("{{ user | <CURSOR>"), ["default", "upper", "tojson", "selectattr"]),
     (in_content("{{ user | up<CURSOR> }}"), ["upper"]),
@@ -633,3 +650,38 @@ def test_accepting_any_item_with_its_placeholders_leaves_valid_text(fixture: str
 def filled_in(text: str) -> str:
     """The text with an argument in each empty pair of parentheses, where a user would write one."""
     return text.replace("()", "(1)").replace("not  }}", "not x }}")
+
+
+def test_the_keys_of_samples_are_offered_before_anything_was_rendered(tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text('{"customer": {"name": "Ada"}}')
+    text = "{#---\nsamples: s.json\n---#}\n- name: a\n  content: '{{ customer.<CURSOR> }}'\n"
+    snapshot, files = opened(text, tmp_path)
+
+    found = complete(snapshot, str(tmp_path / MAIN), files[MAIN].cursor or 0)
+
+    assert found is not None
+    assert found.items[0].label == "name"
+
+
+def test_arguments_stand_in_the_order_of_the_signature() -> None:
+    macro = "{% macro f(b, z=1, a=2) %}{% endmacro %}"
+
+    found = [label for label in labels(in_content(f"{macro}{{{{ f(<CURSOR>) }}}}")) if label.endswith("=")]
+
+    assert found == ["z=", "a=", "b="]
+
+
+def test_an_import_offers_templates_and_nothing_else(tmp_path: Path) -> None:
+    for name in ("samples.json", "notes.md", "macros.j2", "tail.yml.j2"):
+        (tmp_path / name).write_text("")
+    text = "{#---\nsamples: samples.json\n---#}\n{% KEYWORD '<CURSOR>' %}\n- name: a\n  content: x\n"
+    offered = {}
+    for keyword in ("import", "include"):
+        snapshot, files = opened(text.replace("KEYWORD", keyword), tmp_path)
+        found = complete(snapshot, str(tmp_path / MAIN), files[MAIN].cursor or 0)
+        offered[keyword] = sorted(item.label for item in found.items) if found else []
+
+    assert offered == {
+        "import": ["macros.j2", "tail.yml.j2"],
+        "include": ["macros.j2", "notes.md", "tail.yml.j2"],
+    }

@@ -6,6 +6,7 @@ from typing import Final
 
 from promptls.meaning.paths import DEFAULTS, ONE_ELEMENT, SAME_LIST
 from promptls.meaning.shape import UNKNOWN, Arguments, Shape
+from promptls.syntax.jinja.expected import BY_ELEMENTS_KEY
 from promptls.syntax.jinja.nodes import (
     Call,
     Collection,
@@ -26,14 +27,14 @@ ANY: Final = Shape("any")
 
 
 _TAKES_LIST: Final = frozenset({"join", "map", "batch", "slice", "sum", "groupby"})
-_NAMES_KEY: Final = frozenset({"selectattr", "rejectattr", "groupby"})
-"""Filters whose first argument names a key of each element."""
 _TAKES_TEXT: Final = frozenset(
     {"capitalize", "center", "indent", "lower", "replace", "striptags", "title", "trim", "truncate",
      "upper", "urlize", "wordcount", "wordwrap", "e", "escape", "forceescape", "safe", "string",
      "int", "float"}
 )  # fmt: skip
 """Filters that take text, and make text of whatever else they are given."""
+TEXT_FILTERS: Final = _TAKES_TEXT - {"int", "float", "wordcount"} | {"join", "tojson", "format"}
+"""Filters that give text."""
 FILTER_NEEDS: Final = {
     **dict.fromkeys(sorted(SAME_LIST | _TAKES_LIST), "iterated"),
     **dict.fromkeys(("abs", "round"), "number"),
@@ -146,7 +147,7 @@ def named_key(node: Filter) -> str:
         names = argument.name == "attribute" if isinstance(argument, Keyword) else index == 0
         if not isinstance(value, Constant) or not isinstance(value.value, str):
             continue
-        if names and (node.name in _NAMES_KEY or isinstance(argument, Keyword)):
+        if names and (node.name in BY_ELEMENTS_KEY or isinstance(argument, Keyword)):
             return value.value
     return ""
 

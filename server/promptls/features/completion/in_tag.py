@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -10,6 +10,7 @@ from promptls.features.completion import (
     filters,
     imports,
     members,
+    names,
     parts,
     paths,
     suppressions,
@@ -30,8 +31,8 @@ _MEANT_BY: Final = {
     "|": ("filter",),
     "%": ("tag",),
     "/": ("path",),
-    '"': ("key", "path", "value"),
-    "'": ("key", "path", "value"),
+    '"': ("key", "path", "value", "element"),
+    "'": ("key", "path", "value", "element"),
 }
 """What a typed character can ask for inside a tag."""
 _QUIET: Final = frozenset({"operator", "words"})
@@ -77,41 +78,46 @@ def _is_meant(expected: Expected, trigger: str, before: str) -> bool:
 
 
 def _tag_items(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
-    match expected.what:
-        case "tag":
-            return tags.tag_items(request, at.tag, at.start)
-        case "expression":
-            return variables.expression_items(request, expected, at.tag, at.start)
-        case "operator" | "words":
-            return filters.word_items(expected.words)
-        case "attribute":
-            return members.attribute_items(request, expected.target)
-        case "key":
-            return members.key_items(request, expected.target)
-        case "value":
-            return members.value_items(request, expected.target)
-        case "filter":
-            return filters.filter_items()
-        case "test":
-            return filters.test_items(expected.words)
-        case "path":
-            return paths.template_paths(request)
-        case "template":
-            return _template_names(request, expected, at)
-        case "imported":
-            statement = tag_tree(at.tag).statement
-            taken = frozenset(each.name for each in statement.imported if each.name != request.typed)
-            return imports.imported_items(request, expected.template, taken)
+    return _SOURCES[expected.what](request, expected, at)
+
+
+def _imported(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
+    statement = tag_tree(at.tag).statement
+    taken = frozenset(each.name for each in statement.imported if each.name != request.typed)
+    return imports.imported_items(request, expected.template, taken)
 
 
 def _template_names(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
     """Templates by name, each in quotes; and what else may give a name."""
-    for item in paths.template_paths(request):
+    for item in paths.template_paths(request, expected.keyword):
         yield replace(item, text=f'"{item.label}"', filter_text=item.label)
     if expected.keyword != "from":
         for item in variables.expression_items(request, expected, at.tag, at.start):
             if item.kind == "variable":
                 yield replace(item, rank=item.rank + 40)
+
+
+_Source = Callable[[Request, Expected, TagPlace], Iterable[Item]]
+_SOURCES: Final[dict[str, _Source]] = {
+    "tag": lambda request, _, at: tags.tag_items(request, at.tag, at.start),
+    "expression": lambda request, expected, at: variables.expression_items(
+        request, expected, at.tag, at.start
+    ),
+    "operator": lambda _, expected, _at: filters.word_items(expected.words),
+    "words": lambda _, expected, _at: filters.word_items(expected.words),
+    "attribute": lambda request, expected, _: members.attribute_items(request, expected.target),
+    "key": lambda request, expected, _: members.key_items(request, expected.target),
+    "element": lambda request, expected, _: members.element_items(request, expected.target),
+    "value": lambda request, expected, _: members.value_items(request, expected.target),
+    "filter": lambda *_: filters.filter_items(),
+    "test": lambda _, expected, _at: filters.test_items(expected.words),
+    "path": lambda request, expected, _: paths.template_paths(request, expected.keyword),
+    "template": _template_names,
+    "imported": _imported,
+    "block": lambda request, expected, _: names.block_items(request, expected.keyword),
+    "target": lambda request, _, at: names.target_items(request, at.tag, at.start),
+}
+"""What each kind of place is filled from."""
 
 
 def _in_comment(request: Request, at: TagPlace) -> Completion | None:

@@ -9,16 +9,18 @@ from typing import Any, Final, NamedTuple
 from promptls.features.callables import exported_macro, exports_of, module_at, tag_of
 from promptls.features.completion.columns import first_rows
 from promptls.features.completion.item import Item, ItemKind
+from promptls.features.completion.names import own_block_items
 from promptls.features.completion.request import Request
 from promptls.features.sample_values import value_at
-from promptls.meaning.paths import Path, path_of
+from promptls.meaning.demands import TEXT_FILTERS, named_key
+from promptls.meaning.paths import ONE_ELEMENT, SAME_LIST, Each, Path, Step, path_of
 from promptls.meaning.scopes import Binding
 from promptls.meaning.shape import Shape, merged, shape_of_schema, shape_of_value
 from promptls.meaning.shapes import resolved_at, shape_under
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import chunks_where, union, united
 from promptls.syntax.jinja.builtins import LOOP
-from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Keyword, Name
+from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Filter, Keyword, Name
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.systems.prompt_poet.vocabulary import DICT_METHODS
 from promptls.workspace.needs import needed_shapes
@@ -37,7 +39,7 @@ class _Member(NamedTuple):
 def attribute_items(request: Request, target: Expression | None) -> Iterator[Item]:
     """What may stand behind the dot of `target`."""
     if isinstance(target, Name):
-        named = list(_of_name(request, target.name))
+        named = list(own_block_items(request) if target.name == "self" else _of_name(request, target.name))
         if named:
             yield from named
             return
@@ -68,6 +70,15 @@ def key_items(request: Request, target: Expression | None) -> Iterator[Item]:
     members, _ = _members(request, target)
     for name, member in members.items():
         if not re.search(r"[\"'\\\n]", name):
+            yield Item(name, "property", _KNOWN, detail=_detail(member))
+
+
+def element_items(request: Request, target: Expression | None) -> Iterator[Item]:
+    """The keys of the elements of a list, for a filter that goes by one of them."""
+    path = _elements(target)
+    members, _ = _members_at(request, resolved_at(request.template, path, request.offset) if path else ())
+    for name, member in members.items():
+        if not re.search(r"[\"'\\\n.]", name):
             yield Item(name, "property", _KNOWN, detail=_detail(member))
 
 
@@ -154,13 +165,45 @@ def _of_namespace(request: Request, name: str, binding: Binding) -> Iterator[Ite
 
 def _path(request: Request, target: Expression | None) -> Path:
     """The way from an input to the value of `target`; empty where it is none."""
-    way = path_of(target) if target is not None else ()
+    way = _way(target)
     return resolved_at(request.template, way, request.offset) if way else ()
+
+
+def _way(target: Expression | None) -> Path:
+    """The way to the value of `target` from a variable, through filters that give one element of a list."""
+    if target is None:
+        return ()
+    if path := path_of(target):
+        return path
+    if isinstance(target, Filter) and target.name in ONE_ELEMENT:
+        return _elements(target.target)
+    return ()
+
+
+def _elements(node: Expression | None) -> Path:
+    """The way to the elements of a list, which filters may have chosen, sorted or taken a key of."""
+    if node is None:
+        return ()
+    if path := path_of(node):
+        return (*path, Step(Each.ELEMENT))
+    if isinstance(node, Filter):
+        if node.name in SAME_LIST:
+            return _elements(node.target)
+        if node.name == "map" and (key := named_key(node)):
+            elements = _elements(node.target)
+            return (*elements, *map(Step, key.split("."))) if elements else ()
+    return ()
 
 
 def _members(request: Request, target: Expression | None) -> tuple[dict[str, _Member], Shape | None]:
     """What is known behind the value of `target`, by name, and of the value itself."""
     path = _path(request, target)
+    if not path and isinstance(target, Filter) and target.name in TEXT_FILTERS:
+        return {}, Shape("text")
+    return _members_at(request, path)
+
+
+def _members_at(request: Request, path: Path) -> tuple[dict[str, _Member], Shape | None]:
     if not path:
         return {}, None
     found: dict[str, _Member] = {}

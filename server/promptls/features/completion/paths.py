@@ -18,20 +18,25 @@ _DATA: Final = frozenset(
     {".py", ".pyc", ".csv", ".jsonl", ".parquet", ".png", ".jpg", ".gz", ".zip", ".db", ".toml", ".lock"}
 )
 """How the names of files end that nobody includes."""
+_JINJA: Final = frozenset({".j2", ".jinja", ".jinja2"})
+"""How the names of templates end."""
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__", "site-packages", "experiments"})
 
 
-def template_paths(request: Request) -> Iterator[Item]:
-    """The templates that an include may name, as it names them: from the entry template's folder.
+def template_paths(request: Request, keyword: str = "include") -> Iterator[Item]:
+    """The templates that a tag may name, as it names them: from the entry template's folder.
 
-    Prompt files first, then other texts; never the file itself.
+    Prompt files first, then other texts, of which only `include` makes something; never the file itself,
+    nor what the file declares as its data.
     """
-    seen: set[str] = set()
+    settings = request.declarations.settings
+    named = [settings.samples, *(each.dataset for each in (settings.experiments or {}).values())]
+    seen = {name for name in named if name}
     folders = request.snapshot.search_folders(request.path)
     for rank, folder in enumerate(folders[:3]):
         for name in _files_below(folder, ()):
             path = str(Path(folder, name))
-            if path == request.path or name in seen or _is_data(name):
+            if path == request.path or name in seen or not _is_template(name, keyword):
                 continue
             seen.add(name)
             detail = "" if rank == 0 else f"from {Path(folder).name}"
@@ -40,7 +45,7 @@ def template_paths(request: Request) -> Iterator[Item]:
         for folder in folders[:1]:
             if path != request.path and Path(path).is_relative_to(folder):
                 name = Path(path).relative_to(folder).as_posix()
-                if name not in seen:
+                if name not in seen and _is_template(name, keyword):
                     yield Item(name, "file", 10)
 
 
@@ -50,8 +55,11 @@ def file_paths(folder: str, endings: tuple[str, ...]) -> Iterator[Item]:
         yield Item(name, "file", 10 + min(name.count("/"), 5))
 
 
-def _is_data(name: str) -> bool:
-    return PurePosixPath(name).suffix.lower() in _DATA
+def _is_template(name: str, keyword: str) -> bool:
+    suffix = PurePosixPath(name).suffix.lower()
+    if keyword == "include":
+        return suffix not in _DATA
+    return has_prompt_name(name) or suffix in _JINJA
 
 
 def _files_below(folder: str, endings: tuple[str, ...]) -> Iterator[str]:

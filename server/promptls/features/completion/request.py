@@ -13,7 +13,9 @@ from promptls.meaning.scopes import Binding
 from promptls.meaning.template import Template
 from promptls.meaning.visible import Visible, visible_at
 from promptls.rendering.file_rendering import FileRendering
+from promptls.rendering.samples import file_samples
 from promptls.syntax.source import Source
+from promptls.text.failure import Failure
 from promptls.text.span import Span
 from promptls.workspace.needs import passes_data, scopes_before, targets
 from promptls.workspace.snapshot import Snapshot
@@ -82,9 +84,15 @@ class Request:
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """The data to preview with: the chosen sample, else the first example."""
+        """The data to preview with: the chosen sample, else the file's first one, else the first example."""
         if self.newest is not None:
             return self.newest.sample.data
+        try:
+            samples = file_samples(self.template, self.path)
+        except Failure:  # previewing reports it
+            samples = ()
+        if samples:
+            return samples[0].data
         examples = self.declarations.examples
         return examples[0].data if examples else {}
 

@@ -151,7 +151,7 @@ def known_data(request: Request) -> dict[str, str]:
 
 
 def _arguments(request: Request, tag: Tag, place: int) -> Iterator[Item]:
-    """The parameters of the call around the place that no argument reaches yet."""
+    """The parameters of the call around the place that no argument reaches yet, in their order."""
     call = open_call(tag.text, tag.inner_start, place)
     if call is None:
         return
@@ -170,5 +170,5 @@ def _arguments(request: Request, tag: Tag, place: int) -> Iterator[Item]:
         reached = parameter.name in call.given or (not call.given and index < call.arguments)
         if parameter.kind in {"any", "keyword"} and not reached:
             # What is asked for first is mostly given by its place.
-            rank = 18 if parameter.is_required else 5
+            rank = 17 + min(index, 2) if parameter.is_required else 1 + min(index, 8)
             yield Item(f"{parameter.name}=", "property", rank, detail="argument")

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from promptls.features.symbols.symbol import Occurrence
 from promptls.meaning.mentions import mentions_of
 from promptls.meaning.template import Template
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.group import chunks_where, united
+from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
 
@@ -25,6 +29,25 @@ def blocks_in(template: Template, path: str, name: str) -> Iterator[Occurrence]:
         if mention.kind == "block":
             opens = _opens(template, mention.span)
             yield Occurrence(path, mention.span, "declaration" if opens else "read")
+
+
+def block_names(template: Template) -> tuple[str, ...]:
+    """The names of the blocks that a file itself defines, in order."""
+    names: dict[str, None] = {}
+    for located in chunks_where(template.source.root, _blocks):
+        names.update(dict.fromkeys(_blocks(located.chunk)))
+    return tuple(names)
+
+
+def _chunk_blocks(chunk: Chunk) -> tuple[str, ...]:
+    statements = (tag_tree(tag).statement for tag in chunk.tags if tag.kind == "statement")
+    return tuple(each.name for each in statements if each.keyword == "block" and each.name)
+
+
+_blocks: Final = united(
+    _chunk_blocks, lambda found: tuple(name for each in found for name in each), of_tags=True
+)
+"""The names of the blocks that a piece of a file defines."""
 
 
 def _opens(template: Template, span: Span) -> bool:

@@ -33,9 +33,14 @@ What = Literal[
     "path",
     "template",
     "imported",
+    "block",
+    "target",
+    "element",
     "words",
 ]
 _WORD: Final = re.compile(r"\w*")
+BY_ELEMENTS_KEY: Final = frozenset({"selectattr", "rejectattr", "groupby"})
+"""Filters whose first argument names a key of each element."""
 OPERATORS: Final = ("if", "else", "and", "or", "not in", "in", "is", "is not")
 """The words that may stand behind an operand."""
 
@@ -46,7 +51,9 @@ class Expected(NamedTuple):
     `what` is `tag` (a tag's name), `expression`, `operator` (a word such as `if` behind an operand),
     `attribute` or `key` (of `target`), `filter`, `test`, `value` (a text that `target` is compared
     with), `path` (inside the quotes of a template's name), `template` (such a name, with its quotes),
-    `imported` (a name of the template `template`), or `words` (nothing but one of `words`).
+    `imported` (a name of the template `template`), `block` (a block's name), `target` (a variable that is
+    set), `element` (a key that the elements of the list `target` have), or `words` (nothing but one of
+    `words`).
     `word` is what stands there already, to the left and the right of the place.
     """
 
@@ -107,10 +114,27 @@ def _in_string(
         if opening.text == "(" and before[-2:-1] and before[-2].text == "get" and before[-3:-2]:
             target = operand_before(text, inner_start, before[-3].start)
             return Expected("key", word, keyword, target, quote=quote.text) if target else None
+    elements = _filtered_by_key(text, inner_start, before)
+    if elements is not None:
+        return Expected("element", word, keyword, elements, quote=quote.text)
     if before and before[-1].text in {"==", "!="}:
         target = operand_before(text, inner_start, before[-1].start)
         return Expected("value", word, keyword, target, quote=quote.text) if target else None
     return None
+
+
+def _filtered_by_key(text: str, inner_start: int, before: list[Token]) -> Expression | None:
+    """The list whose elements' key a filter is told of behind these tokens: `turns | map(attribute=`."""
+    names = [token.text for token in before[-4:]]
+    if names[-2:] == ["attribute", "="]:
+        opened = open_brackets(before)
+        call = before[: opened[-1]] if opened else []
+    elif names[-1:] == ["("] and len(names) > 1 and names[-2] in BY_ELEMENTS_KEY:
+        call = before[:-1]
+    else:
+        return None
+    is_filter = len(call) > 1 and call[-2].text == "|"
+    return operand_before(text, inner_start, call[-2].start) if is_filter else None
 
 
 def _is_template_place(before: list[Token]) -> bool:
@@ -201,6 +225,8 @@ def _set(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
     at = _depth_zero(rest, "=")
     if at is not None:
         return _expression(text, inner_start, rest[at + 1 :], "", OPERATORS)
+    if not rest or rest[-1].text == ",":
+        return Expected("target", Span(0, 0))
     if rest and rest[-1].text in {".", "|"}:
         return _expression(text, inner_start, rest, "", ())
     bar = _depth_zero(rest, "|")
@@ -245,7 +271,13 @@ def _filter_block(text: str, inner_start: int, rest: list[Token]) -> Expected | 
 
 
 def _block(_text: str, _inner_start: int, rest: list[Token]) -> Expected | None:
-    return _words(*({"scoped", "required"} - {token.text for token in rest})) if rest else None
+    if not rest:
+        return Expected("block", Span(0, 0))
+    return _words(*({"scoped", "required"} - {token.text for token in rest}))
+
+
+def _end_of_block(_text: str, _inner_start: int, rest: list[Token]) -> Expected | None:
+    return None if rest else Expected("block", Span(0, 0))
 
 
 def _template(text: str, inner_start: int, rest: list[Token], behind: tuple[str, ...]) -> Expected | None:
@@ -305,6 +337,7 @@ _BY_KEYWORD: Final[dict[str, Callable[[str, int, list[Token]], Expected | None]]
     "call": _call_block,
     "filter": _filter_block,
     "block": _block,
+    "endblock": _end_of_block,
     "include": _include,
     "extends": _extends,
     "import": _import,

@@ -58,15 +58,36 @@ def is_operand_end(before: Sequence[Token]) -> bool:
 
 
 def operand_before(text: str, inner_start: int, end: int) -> Expression | None:
-    """The operand that ends at `end` of a tag, white space aside: `a.b` of `x + a.b`."""
+    """The operand that ends at `end` of a tag, white space aside: `a.b` of `x + a.b` and of `f(a.b`."""
     end = len(text[:end].rstrip())
     if end <= inner_start:
         return None
+    tokens = tokenize(text, inner_start, end)[:-1]
+    opened = open_brackets(tokens)
+    begin = tokens[opened[-1]].start + 1 if opened else inner_start
+    grouped = _group_start(tokens)
     statement = parse_tag(text[:end], inner_start, end).statement
     tests = () if statement.loop_test is None else (statement.loop_test,)
     for expression in (*statement.expressions, *tests, *statement.targets):
         for node in walk(expression):
-            if node.span.end == end and isinstance(node, _OPERANDS):
+            if grouped is not None:
+                if grouped < node.span.start and node.span.end < end:
+                    return node
+            elif node.span.end == end and node.span.start >= begin and isinstance(node, _OPERANDS):
                 return node
-    last = tokenize(text, inner_start, end)[-2]
+    last = tokens[-1]
     return Name(Span(last.start, last.end), last.text) if last.kind == "name" else None
+
+
+def _group_start(tokens: Sequence[Token]) -> int | None:
+    """Where the parentheses begin that the last token closes; None where they are those of a call."""
+    if not tokens or tokens[-1].text != ")":
+        return None
+    depth = 0
+    for index in range(len(tokens) - 1, -1, -1):
+        if tokens[index].kind == "operator":
+            depth += (tokens[index].text == ")") - (tokens[index].text == "(")
+        if depth == 0:
+            is_call = index > 0 and is_called(list(tokens[:index]))
+            return None if is_call else tokens[index].start
+    return None
