@@ -15,9 +15,16 @@ from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.systems.opencompass.vocabulary import EVALUATION_KEYS
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS
+from promptls.systems.ragas.vocabulary import METRIC_FILE_KEYS, NEWER_FILE_KEYS
 
 _KEY_LINE: Final = re.compile(r"^(?:- |  )([A-Za-z_]\w*)[ \t]*:", re.MULTILINE)
 _TOP_KEY_LINE: Final = re.compile(r"^([A-Za-z_]\w*)[ \t]*:", re.MULTILINE)
+_DASHED_PART: Final = re.compile(
+    r"^-(?:name|role|content|sections|truncation_priority)[ ]*:.*(?:\r\n|\n|\r)"
+    r"(?:[ ]+.*(?:\r\n|\n|\r))*?[ ]+(?:content|sections)[ ]*:",
+    re.MULTILINE,
+)
+"""A part whose dash lacks the space behind it."""
 _OBJECT_KEYS: Final = frozenset({"input_keys", "output_key", "output_type", "examples"})
 _EVALUATION_MARKS: Final = frozenset({"infer_cfg", "ice_template", "prompt_template"})
 _MOST_OTHERS: Final = 0.5
@@ -35,6 +42,8 @@ class Kind(Enum):
 
 def kind_of(source: Source, *, has_header: bool) -> Kind:
     """The kind of a file by its own text; only its includers can tell that it is a section."""
+    if not source.has_jinja:
+        return _json_kind(top_keys(source))
     if source.at_items or any(isinstance(root, Sequence) for root in chunk_yaml(source.first_chunk).roots):
         return _list_kind(source, has_header=has_header)
     if not has_header and source.first_chunk.text.lstrip("\ufeff \t\r\n").startswith(OPENING):
@@ -47,9 +56,20 @@ def kind_of(source: Source, *, has_header: bool) -> Kind:
         return Kind.EVALUATION
     if keys & _EVALUATION_MARKS:
         return Kind.EVALUATION
-    if len(keys & _OBJECT_KEYS) > 1:
+    if len(keys & _OBJECT_KEYS) > 1 or keys >= METRIC_FILE_KEYS:
         return Kind.OBJECT
-    return Kind.PARTS if has_header else Kind.OTHER
+    if has_header or _DASHED_PART.search(source.first_chunk.text):
+        return Kind.PARTS
+    return Kind.OTHER
+
+
+def _json_kind(keys: frozenset[str]) -> Kind:
+    """The kind of a JSON file: other programs have JSON files too, so that one mark is not enough."""
+    if "instruction" in keys and keys & (_OBJECT_KEYS | NEWER_FILE_KEYS):
+        return Kind.OBJECT
+    if keys >= METRIC_FILE_KEYS:
+        return Kind.OBJECT
+    return Kind.EVALUATION if keys & _EVALUATION_MARKS and keys <= set(EVALUATION_KEYS) else Kind.OTHER
 
 
 def top_keys(source: Source) -> frozenset[str]:

@@ -86,8 +86,11 @@ class Session:
         return self._uris.get(path) or uri_of(path)
 
     def kind(self, path: str) -> Kind:
-        """The kind of a file; files that are not named as prompt files are none, unless a setting says so."""
-        named = has_prompt_name(path) or not is_file(path)
+        """The kind of a file; files that are not named as prompt files are none, unless a setting says so.
+
+        JSON files are looked at, because Ragas saves its prompts there.
+        """
+        named = has_prompt_name(path) or path.lower().endswith(".json") or not is_file(path)
         if named or self.snapshot.project(path).includes(path):
             return self.snapshot.kind(path)
         return Kind.OTHER

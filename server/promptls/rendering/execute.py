@@ -7,27 +7,38 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from promptls.rendering.culprit_of import culprit_of
+from promptls.rendering.culprit import culprit_of
 from promptls.rendering.functions_file import line_in_functions, load_functions
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderedSection, RenderFailure, Rendering
+from promptls.rendering.packed_map import PackedMap, packed_map
+from promptls.rendering.source_map.parts import part_segments
+from promptls.rendering.source_map.render import render_mapped
+from promptls.rendering.source_map.rendered import RenderedMap
 from promptls.rendering.stand_in import stand_in
 from promptls.rendering.values import plain
-from promptls.systems.prompt_poet import document
 from promptls.systems.prompt_poet.counts import PartCount, count_part
+from promptls.systems.prompt_poet.document import read
 from promptls.systems.prompt_poet.environment import CompiledTemplates
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.parts import PromptPart, joined, messages
-from promptls.systems.prompt_poet.render import Prompt, RenderOptions, render, render_text
+from promptls.systems.prompt_poet.render import Prompt, RenderOptions, parse_parts
 from promptls.systems.prompt_poet.truncation import NO_LIMIT, Truncation, truncate
-from promptls.systems.ragas.prompt_object import PromptObjectError, format_prompt, read_prompt_object
+from promptls.systems.ragas.file import is_json_file, load_json, ragas_text, read_ragas
+from promptls.systems.ragas.prompt_object import PromptObjectError
 from promptls.tokens.counting import count, count_strictly
 
 _compiled = CompiledTemplates()
-_QUICK_SECONDS = 0.3
-"""Renderings that fail later than this are not made again to find the place."""
+
+
+class _Made(NamedTuple):
+    """A prompt, and where it comes from: the map of its text, and the YAML node of that."""
+
+    prompt: Prompt
+    source_map: RenderedMap | None = None
+    root: Any = None
 
 
 def execute(job: RenderJob) -> Rendering | RenderFailure:
@@ -42,57 +53,74 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
     stand_ins = {name: stand_in(name) for name in job.stand_ins}
     data = {**stand_ins, **functions, **job.data}
     try:
-        prompt = _render(job, data)
+        made = _render(job, data)
     except PromptPoetError as error:
-        failure = _failure(error, job)
-        is_quick = time.perf_counter() - started < _QUICK_SECONDS
-        return _placed(failure, error, job, data) if is_quick else failure
+        return _failure(error, job)
     except PromptObjectError as error:
         return RenderFailure("prompt object", str(error), job.path)
     except (SystemExit, KeyboardInterrupt):
         return RenderFailure(
             "functions", "A function of the functions file ended the process.", job.functions
         )
-    return _rendering(job, prompt, started)
+    if isinstance(made, RenderFailure):
+        return made
+    return _rendering(job, made, started)
 
 
-def _placed(
-    failure: RenderFailure, error: PromptPoetError, job: RenderJob, data: Mapping[str, Any]
-) -> RenderFailure:
-    """The failure with the place in the template that made the text no YAML, or no list of parts."""
+def _render(job: RenderJob, data: Mapping[str, Any]) -> _Made | RenderFailure:
+    """The prompt of `job`; raises PromptPoetError, or PromptObjectError."""
+    if job.kind == "prompt object" and is_json_file(job.path):
+        return _Made(_object_prompt(job, job.text, load_json(job.text), data, frozenset({job.path})))
     unsaved = {**job.unsaved, job.path: job.text}
     options = RenderOptions(token_limit=job.token_limit)
-    culprit = culprit_of(error, job.path, data, unsaved=unsaved, options=options, compiled=_compiled)
+    rendered, source_map = render_mapped(job.path, data, unsaved=unsaved, options=options, compiled=_compiled)
+    if job.kind == "prompt object":
+        document = read(rendered.text)
+        prompt = _object_prompt(job, rendered.text, document.data, data, rendered.files)
+        return _Made(prompt, source_map)
+    root: Any = None
+
+    def load(text: str) -> Any:
+        nonlocal root
+        loaded, root = read(text)
+        return loaded
+
+    try:
+        parts = parse_parts(rendered.text, rendered.data, options, load)
+    except PromptPoetError as error:
+        return _placed(_failure(error, job), error, source_map)
+    return _Made(Prompt(rendered.text, parts, rendered.files), source_map, root)
+
+
+def _object_prompt(
+    job: RenderJob, text: str, loaded: Any, data: Mapping[str, Any], files: frozenset[str]
+) -> Prompt:
+    prompt = read_ragas(loaded, job.ragas_version)
+    part = PromptPart(name=prompt.name or "prompt", content=ragas_text(prompt, data))
+    return Prompt(text, (part,), files)
+
+
+def _placed(failure: RenderFailure, error: PromptPoetError, source_map: RenderedMap) -> RenderFailure:
+    """The failure with the place in the template that made the text no YAML, or no list of parts."""
+    culprit = culprit_of(error, source_map)
     if culprit is None:
         return failure
     return replace(
         failure,
-        path=culprit.origin.path,
+        path=culprit.path,
         line=culprit.line,
-        output=culprit.origin.output,
+        span=culprit.span,
         value=culprit.value,
         mended=culprit.mended,
         whatever=culprit.whatever,
         turns=culprit.turns,
-        include_line=culprit.includes[0].line if culprit.includes else None,
+        include_line=culprit.include_line,
     )
 
 
-def _render(job: RenderJob, data: Mapping[str, Any]) -> Prompt:
-    """The prompt of `job`; raises PromptPoetError, or PromptObjectError."""
-    unsaved = {**job.unsaved, job.path: job.text}
-    options = RenderOptions(token_limit=job.token_limit)
-    if job.kind == "parts template":
-        return render(job.path, data, unsaved=unsaved, options=options, compiled=_compiled)
-    rendered = render_text(job.path, data, unsaved=unsaved, options=options, compiled=_compiled)
-    prompt = read_prompt_object(document.load(rendered.text))
-    inputs = {key: data[key] for key in prompt.input_keys if key in data}
-    part = PromptPart(name=prompt.name or "prompt", content=format_prompt(prompt, inputs))
-    return Prompt(rendered.text, (part,), rendered.files)
-
-
-def _rendering(job: RenderJob, prompt: Prompt, started: float) -> Rendering:
+def _rendering(job: RenderJob, made: _Made, started: float) -> Rendering:
     """The rendering with counts and truncation; what fails from here on is one of its problems."""
+    prompt = made.prompt
     problems: list[RenderFailure] = []
     counts = [_count(part, job.encoding, problems) for part in prompt.parts]
     if not prompt.parts:
@@ -118,7 +146,15 @@ def _rendering(job: RenderJob, prompt: Prompt, started: float) -> Rendering:
         seconds=time.perf_counter() - started,
         problems=tuple(problems),
         files=tuple(sorted(prompt.files)),
+        source_map=_packed(made) if job.with_source_map else None,
     )
+
+
+def _packed(made: _Made) -> PackedMap | None:
+    if made.source_map is None:
+        return None
+    parts = part_segments(made.source_map, made.root, made.prompt.parts)
+    return packed_map(made.source_map.segments, parts)
 
 
 def _count(part: PromptPart, encoding: str, problems: list[RenderFailure]) -> PartCount:

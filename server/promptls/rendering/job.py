@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from promptls.rendering.evaluation_job import EvaluationJob
 from promptls.rendering.values import pack, unpack
 
-Kind: TypeAlias = Literal["parts template", "prompt object"]
+Kind: TypeAlias = Literal["parts template", "prompt object", "evaluation prompt"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,14 @@ class RenderJob:
     truncation_step: int | None = None
     """Removal happens in multiples of this many tokens."""
     kind: Kind = "parts template"
-    """What the rendered text holds: parts, or a prompt object that becomes one message of the user."""
+    """What the rendered text holds: parts, a prompt object that becomes one message of the user, or
+    an evaluation prompt that asks one row of a data set."""
+    ragas_version: str | None = None
+    """The release of Ragas that the project's prompt objects are for."""
+    evaluation: EvaluationJob | None = None
+    """Of an evaluation prompt, the rows and the meta template."""
+    with_source_map: bool = False
+    """Whether the rendering is to say where each of its characters comes from."""
 
     def to_json(self) -> dict[str, Any]:
         """The job as JSON; raises TypeError or ValueError for data that JSON cannot carry."""
@@ -49,9 +57,14 @@ class RenderJob:
             "token_limit": self.token_limit,
             "truncation_step": self.truncation_step,
             "kind": self.kind,
+            "with_source_map": self.with_source_map,
+            "ragas_version": self.ragas_version,
+            "evaluation": self.evaluation.to_json() if self.evaluation else None,
         }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RenderJob:
         """The job that `to_json` wrote."""
-        return cls(**{**value, "data": unpack(value["data"]), "stand_ins": tuple(value["stand_ins"])})
+        evaluation = EvaluationJob.from_json(value["evaluation"]) if value.get("evaluation") else None
+        data, stand_ins = unpack(value["data"]), tuple(value["stand_ins"])
+        return cls(**{**value, "data": data, "stand_ins": stand_ins, "evaluation": evaluation})

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from promptls.meaning.kind import Kind
+from promptls.rendering.evaluation_request import evaluation_job
+from promptls.rendering.job import Kind as JobKind
 from promptls.rendering.job import RenderJob
 from promptls.text.failure import FilePlace, WrongUse
 from promptls.workspace.contract import functions_path
 from promptls.workspace.python_names import functions_in
 from promptls.workspace.snapshot import Snapshot
 
-RENDERED_KINDS = frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT})
+RENDERED_KINDS = frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT, Kind.EVALUATION})
 """The kinds of files that can be rendered."""
+_JOB_KINDS: Final[dict[Kind, JobKind]] = {Kind.OBJECT: "prompt object", Kind.EVALUATION: "evaluation prompt"}
 UNLIMITED = -1
 """The token limit that Prompt Poet takes for none."""
 
@@ -31,15 +34,12 @@ def job_for(
 
     A `functions` file is left out where the workspace is not trusted. `with_stand_ins` gives the
     template functions of our own for those that it calls and nobody provides, so that a preview
-    shows something before its caller exists. Raises WrongUse for
-    files that are not there and for kinds that cannot be rendered yet.
+    shows something before its caller exists. Raises WrongUse for a file that is not there.
     """
     template = snapshot.template(path)
     if template is None:
         raise WrongUse("there is no such file", FilePlace(path))
     kind = snapshot.kind(path)
-    if kind is Kind.EVALUATION:
-        raise WrongUse("evaluation prompts are checked, but not rendered", FilePlace(path))
     header = template.declarations.settings
     settings = snapshot.project(path).settings
     functions = functions_path(snapshot, path) if snapshot.trusted else None
@@ -53,7 +53,9 @@ def job_for(
         encoding=header.encoding or settings.encoding,
         token_limit=token_limit or header.token_limit or settings.token_limit or UNLIMITED,
         truncation_step=truncation_step or header.truncation_step or settings.truncation_step,
-        kind="prompt object" if kind is Kind.OBJECT else "parts template",
+        kind=_JOB_KINDS.get(kind, "parts template"),
+        ragas_version=settings.ragas_version,
+        evaluation=evaluation_job(snapshot, path) if kind is Kind.EVALUATION else None,
     )
 
 

@@ -18,9 +18,13 @@ from typing import Any, Final
 import yaml
 
 from promptls.datasets.registry import open_dataset
+from promptls.meaning.kind import Kind
 from promptls.meaning.placeholders import placeholder
+from promptls.meaning.shape import Shape
 from promptls.meaning.template import Template
+from promptls.rendering.evaluation_data import columns_of, evaluation_data
 from promptls.syntax.yaml.compose import compose
+from promptls.systems.ragas.samples import example_inputs, saved_prompt_in
 from promptls.text.failure import Failure, FilePlace, WrongUse
 from promptls.text.nearest import did_you_mean
 from promptls.text.span import Span
@@ -51,6 +55,9 @@ def samples_of(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
     if template is None:
         return (Sample("empty", "nothing", {}),)
     found = [*_from_file(template, path), *_from_examples(template), *_first_row(template, path)]
+    if template.kind is Kind.EVALUATION:
+        # The examples are those of the prompt, and the rows are what it asks.
+        found.sort(key=lambda sample: sample.name.startswith("example "))
     return (*found, placeholder_sample(snapshot, path))
 
 
@@ -97,11 +104,18 @@ def row_samples(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
 
 def placeholder_sample(snapshot: Snapshot, path: str) -> Sample:
     """Values for the inputs of the file and of everything that it includes; none for functions."""
+    template = snapshot.template(path)
+    if template and template.kind is Kind.OBJECT and (saved := saved_prompt_in(template.declarations.data)):
+        values = {key: placeholder(key, Shape(), {}) for key in saved.input_keys if key}
+        return Sample(PLACEHOLDERS, "made from the fields of the instruction", values)
     data = {
         each.name: placeholder(each.name, each.shape, each.schema or _schema_below(snapshot, each))
         for each in inputs_of(snapshot, path)
         if each.shape.kind != "callable"
     }
+    if template and template.kind is Kind.EVALUATION:
+        for column in columns_of(template):
+            data.setdefault(column, placeholder(column, Shape(), {}))
     return Sample(PLACEHOLDERS, "made from how the inputs are used", data)
 
 
@@ -173,6 +187,10 @@ def _loaded(file: Path) -> Any:
 
 
 def _from_examples(template: Template) -> Iterator[Sample]:
+    if template.kind is Kind.OBJECT and (saved := saved_prompt_in(template.declarations.data)):
+        for number, inputs in enumerate(example_inputs(saved), start=1):
+            yield Sample(f"example {number}", "the examples", dict(inputs))
+        return
     output = template.declarations.data.get("output_key")
     for number, example in enumerate(template.declarations.examples, start=1):
         data = {key: value for key, value in example.data.items() if key != output}
@@ -192,7 +210,13 @@ def _first_row(template: Template, path: str) -> Iterator[Sample]:
 
 
 def dataset_path(template: Template, path: str) -> Path | None:
-    """The data set of the first experiment that the file at `path` declares, there or not."""
+    """The data set of the first experiment that the file at `path` declares, there or not.
+
+    Of an evaluation prompt it may be the one that its `path` names.
+    """
+    if template.kind is Kind.EVALUATION:
+        test = evaluation_data(template, path).test
+        return Path(test) if test else None
     experiments = template.declarations.settings.experiments or {}
     for experiment in experiments.values():
         return Path(path).parent / experiment.dataset

@@ -2,15 +2,19 @@
 
 ## What it does
 
-Reports an `output_type` of a prompt object other than `json` and `str`.
+Reports an `output_type` of a prompt object other than `json` and `str`. For the releases of Ragas
+before 0.1.6, which take any word, it is a warning, and a remark where only the case is another one;
+for later ones it is an error. `ragas_version` in the file, or in the settings, names the release.
 
 ## Why is this bad?
 
-Ragas takes any word until 0.1.5; later versions fail on it, with a bare KeyError where there are examples.
+Until 0.1.5 every word but `json` means plain text, a misspelt `jsno` too. Later releases refuse all
+others, with a bare KeyError where there are examples.
 
 ## Example
 
 ```yaml
+ragas_version: 0.1.21
 instruction: Answer the question.
 input_keys: [question]
 output_key: answer
@@ -21,6 +25,7 @@ output_type: string
 Use instead:
 
 ```yaml
+ragas_version: 0.1.21
 instruction: Answer the question.
 input_keys: [question]
 output_key: answer
@@ -36,6 +41,7 @@ from promptls.rules.aspects import declarations
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import OBJECT_KINDS, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import scalar_text
+from promptls.systems.ragas.release import release_of
 
 
 def check(context: FileContext) -> Iterator[Finding]:
@@ -45,7 +51,20 @@ def check(context: FileContext) -> Iterator[Finding]:
     word = scalar_text(value)
     if value is None or word is None or word in {"json", "str"}:
         return
-    yield misspelt(value.span, "Ragas knows the output types `json` and `str`", word, ("json", "str"))
+    found = misspelt(value.span, "Ragas knows the output types `json` and `str`", word, ("json", "str"))
+    of = release_of(context.template.declarations.data, context.project.ragas_version)
+    if of.has_format_instruction:
+        yield found
+        return
+    is_json = word.lower() == "json"
+    taken = "JSON" if is_json else "plain text"
+    said = f"Ragas {of.name} takes `{word}` for {taken}, and releases from 0.1.6 on refuse it"
+    yield Finding(
+        found.span,
+        said,
+        found.fixes,
+        severity="information" if word.lower() in {"json", "str"} else "warning",
+    )
 
 
 RULE = Rule(

@@ -23,6 +23,20 @@ class InputKey(BaseModel):
     enum: list[Any] | None = Field(None, description="The only values that the input may have.")
 
 
+class BudgetKey(BaseModel):
+    """What one run may spend; a run that has spent it stops, and can be resumed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    calls: Annotated[int, Field(ge=1)] | None = Field(None, description="How often models may be asked.")
+    tokens: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="Tokens that prompts and answers may have together."
+    )
+    cost: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="US dollars, where the price of the model is known."
+    )
+
+
 class ExperimentKey(BaseModel):
     """One experiment: which rows, which models, which metrics."""
 
@@ -51,6 +65,7 @@ class ExperimentKey(BaseModel):
         None,
         description="JSON Schema that the model is held to, where it can be; overrides `output_schema`.",
     )
+    budget: BudgetKey | None = Field(None, description="What one run may spend, in calls, tokens or money.")
 
 
 class Header(BaseModel):
@@ -81,6 +96,10 @@ class Header(BaseModel):
     functions: str | None = Field(
         None,
         description="A Python file whose functions the template may call; run only in a trusted workspace.",
+    )
+    ragas_version: str | None = Field(
+        None,
+        description="The release of Ragas, such as `0.1.21`, whose rules and rendering a prompt object follows.",
     )
     encoding: str | None = Field(None, description="The tiktoken encoding that tokens are counted with.")
     token_limit: Annotated[int, Field(gt=0)] | None = Field(

@@ -21,7 +21,10 @@ class ModelSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    provider: str = Field(description="`openai`, `local` or `echo`.")
+    provider: str = Field(
+        description="`openai`, `anthropic`, `google`, `azure`, `bedrock`, `ollama`, `vllm`, `local`, …: "
+        "`promptls models` lists them."
+    )
     model: str = Field(description="The provider's own name of the model.")
     base_url: str | None = Field(None, description="Address of an OpenAI-compatible server, with its `/v1`.")
     api_key_env: str | None = Field(
@@ -36,6 +39,30 @@ class ModelSettings(BaseModel):
     )
     output_price: Annotated[float, Field(ge=0)] | None = Field(
         None, description="US dollars for a million output tokens."
+    )
+
+
+class RateLimitSettings(BaseModel):
+    """How fast a provider may be asked."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    requests_per_minute: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="Requests that may go out in a minute."
+    )
+    tokens_per_minute: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="Tokens of prompts and answers in a minute; those of an answer by `max_tokens`."
+    )
+
+
+class AskAboveSettings(BaseModel):
+    """What a run may spend without a question."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    cost: Annotated[float, Field(ge=0)] = Field(1.0, description="US dollars, where prices are known.")
+    calls: Annotated[int, Field(ge=0)] = Field(
+        1000, description="Calls of models that take money, where no price is known."
     )
 
 
@@ -85,12 +112,29 @@ class Project(BaseModel):
         None, description="The truncation step where a header names none."
     )
     functions: str | None = Field(None, description="The functions file where a header names none.")
+    ragas_version: Annotated[str, Field(pattern=r"^0\.1\.\d{1,3}$")] | None = Field(
+        None,
+        description="The release of Ragas that prompt objects are for, from `0.1.0` to `0.1.21`, where they "
+        "name none; unset, it is 0.1.21 for those with `output_format_instruction`, and 0.1.0 for others.",
+    )
+    meta_templates: dict[str, dict[str, Any]] = Field(
+        default_factory=dict,
+        description="OpenCompass meta templates by name, such as one for each model: evaluation prompts are "
+        "shown with the first of them where they declare no `meta_template`.",
+    )
     default_model: str = Field("local:smollm2", description="The model of experiments that name none.")
     models: dict[str, ModelSettings] = Field(
         default_factory=dict, description="Models under names of the project's own."
     )
     experiments: dict[str, ExperimentKey] = Field(
         default_factory=dict, description="Experiments that any prompt of the project may run."
+    )
+    rate_limits: dict[str, RateLimitSettings] = Field(
+        default_factory=dict,
+        description="Limits by provider (`openai`) or by model (`openai:gpt-4.1-mini`).",
+    )
+    ask_above: AskAboveSettings = Field(
+        default_factory=AskAboveSettings, description="What a run may spend before somebody is asked."
     )
     rendering: RenderingSettings = Field(
         default_factory=RenderingSettings, description="Limits of the rendering process."

@@ -35,11 +35,13 @@ class Source:
     whose items begin chunks; it is a fact of the text, found from what stands before the first item.
     """
 
-    __slots__ = ("__dict__", "at_items", "root")
+    __slots__ = ("__dict__", "at_items", "has_jinja", "root")
 
-    def __init__(self, root: Group, *, at_items: bool) -> None:
+    def __init__(self, root: Group, *, at_items: bool, has_jinja: bool = True) -> None:
         self.root: Final = root
         self.at_items: Final = at_items
+        self.has_jinja: Final = has_jinja
+        """Whether tags are looked for: a JSON file has none, whatever its texts look like."""
 
     @classmethod
     def of(cls, text: str) -> Source:
@@ -48,6 +50,11 @@ class Source:
         if chunks[0].has_content and not _begins_with_item(chunks[0]):
             return cls(grouped(cut(text, at_items=False)), at_items=False)
         return cls(grouped(chunks), at_items=True)
+
+    @classmethod
+    def plain(cls, text: str) -> Source:
+        """The source of a text that is no Jinja: one chunk without tags."""
+        return cls(grouped([Chunk(text, (), reach=0)]), at_items=False, has_jinja=False)
 
     @cached_property
     def text(self) -> str:
@@ -206,7 +213,7 @@ class Source:
     def _edited_from_start(self, span: Span, last: int, text: str) -> Source:
         new = self._with(chunk_of_index(self.root, 0), last, span, text)
         if not self.at_items:
-            return Source.of(new)
+            return Source.of(new) if self.has_jinja else Source.plain(new)
         recut = self._recut(0, last, new)
         head = recut.first_chunk
         if head.has_content and not _begins_with_item(head):

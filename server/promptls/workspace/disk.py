@@ -68,6 +68,11 @@ def read_text(path: str) -> str | None:
         return None
 
 
+def source_of(path: str, text: str) -> Source:
+    """The text of the file at `path`; in JSON nothing is Jinja."""
+    return Source.plain(text) if path.lower().endswith(".json") else Source.of(text)
+
+
 class DiskFiles:
     """Templates read from disk, each kept as long as the file's time and size stay what they were.
 
@@ -92,7 +97,7 @@ class DiskFiles:
         text = read_text(path)
         if text is None:
             return None
-        template = Template(Source.of(text))
+        template = Template(source_of(path, text))
         self._known.pop(path, None)
         while len(self._known) >= MOST_KEPT:
             del self._known[next(iter(self._known))]

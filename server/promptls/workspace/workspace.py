@@ -9,7 +9,7 @@ from pathlib import Path
 from promptls.meaning.template import Template
 from promptls.syntax.source import Source
 from promptls.text.span import Span
-from promptls.workspace.disk import DiskFiles, is_below, prompt_paths_by_folder, read_text
+from promptls.workspace.disk import DiskFiles, is_below, prompt_paths_by_folder, read_text, source_of
 from promptls.workspace.include_graph import IncludeGraph, names_in
 from promptls.workspace.python_calls import TemplateCall, calls_in_file, scanned_calls
 from promptls.workspace.snapshot import Known, OpenFile, Snapshot
@@ -34,7 +34,7 @@ class Workspace:
 
     def open(self, path: str, text: str, version: int) -> None:
         """Take `text` for the file at `path` until it is closed."""
-        self.put(path, Source.of(text), version)
+        self.put(path, source_of(path, text), version)
 
     def edit(self, path: str, version: int, edits: Iterable[tuple[Span, str]]) -> None:
         """Apply edits, each to the text that the one before it left."""

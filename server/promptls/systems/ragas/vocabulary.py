@@ -76,9 +76,12 @@ PROMPT_KEYS: Mapping[str, KeyFact] = table(
 """The keys of a prompt object, in the order in which Ragas saves them."""
 
 NEWER_FILE_KEYS: frozenset[str] = frozenset(
-    {"ragas_version", "original_hash", "format_version", "response_model_info"}
+    {"original_hash", "format_version", "response_model_info", "metric_type"}
 )
 """Keys of the files that later releases of Ragas save, which have no `input_keys` and no `output_key`."""
+
+METRIC_FILE_KEYS: frozenset[str] = frozenset({"metric_type", "prompt", "config"})
+"""Keys that together make a file one of a metric with a prompt, as later releases of Ragas save it."""
 
 OUTPUT_TYPES: Mapping[str, str] = {
     "json": "The output is JSON; an example's output given as text must parse.",
