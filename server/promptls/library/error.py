@@ -30,7 +30,7 @@ class PromptError(Failure):
         self.kind = error.kind
         self.path, line = error.path or path, error.line
         if culprit is not None:
-            self.path, line = culprit.origin.path, culprit.line
+            self.path, line = culprit.path, culprit.line
         self.line = None if line is None else line + 1
         self.rendered_line = None if error.rendered_line is None else error.rendered_line + 1
         self.excerpt = error.excerpt

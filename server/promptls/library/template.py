@@ -13,7 +13,8 @@ from promptls.library.counter import Encode, counter
 from promptls.library.error import PromptError
 from promptls.library.items import load_items
 from promptls.library.rendered import Counting, RenderedPrompt
-from promptls.rendering.culprit_of import culprit_of
+from promptls.rendering.culprit import Culprit, culprit_of
+from promptls.rendering.source_map.render import render_mapped
 from promptls.systems.prompt_poet.cleanup import DEFAULT_MARKERS, Markers
 from promptls.systems.prompt_poet.environment import make_environment
 from promptls.systems.prompt_poet.failure import PromptPoetError
@@ -110,9 +111,18 @@ class PromptTemplate:
             is_harmless = not any(map(callable, given.values()))
             if not is_harmless or time.perf_counter() - started > _QUICK_SECONDS:
                 raise PromptError(error, self._counting.path) from error
-            culprit = culprit_of(error, str(self.path), given, options=self._options)
-            raise PromptError(error, self._counting.path, culprit) from error
+            raise PromptError(error, self._counting.path, self._culprit(error, given)) from error
         return RenderedPrompt(parts, (), rendered.text, self._counting)
+
+    def _culprit(self, error: PromptPoetError, data: Mapping[str, Any]) -> Culprit | None:
+        """What made a rendered text that cannot be read, found by rendering once more with a map."""
+        if error.kind not in {"yaml", "parts"}:
+            return None
+        try:
+            _, source_map = render_mapped(str(self.path), data, options=self._options)
+        except PromptPoetError:
+            return None
+        return culprit_of(error, source_map)
 
     def _text(self, data: Mapping[str, Any]) -> RenderedText:
         files = CompiledFiles(self.path.parent)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from promptls.rendering.job import RenderJob
@@ -24,6 +24,8 @@ class Choice:
     """The most tokens that the prompt may have."""
     step: int | None = None
     """Removal happens in multiples of this many tokens."""
+    source_map: bool = False
+    """Whether the source map is wanted however large it is."""
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Choice:
@@ -33,6 +35,7 @@ class Choice:
             row=optional(value, "row", int),
             limit=optional(value, "limit", int),
             step=optional(value, "step", int),
+            source_map=optional(value, "sourceMap", bool) or False,
         )
 
     @property
@@ -50,7 +53,7 @@ def chosen_sample(snapshot: Snapshot, path: str, chosen: str | int | None) -> Sa
 
 def preview_job(snapshot: Snapshot, path: str, sample: Sample, choice: Choice) -> RenderJob:
     """The job that renders the file with a sample under the chosen limits; raises WrongUse as `job_for`."""
-    return job_for(
+    job = job_for(
         snapshot,
         path,
         sample.data,
@@ -58,3 +61,4 @@ def preview_job(snapshot: Snapshot, path: str, sample: Sample, choice: Choice) -
         truncation_step=choice.step,
         with_stand_ins=True,
     )
+    return replace(job, with_source_map=True)

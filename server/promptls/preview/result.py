@@ -8,20 +8,33 @@ from pathlib import Path
 from typing import Any
 
 from promptls.features.preview import part_lines
+from promptls.preview.source_map import add_source_map
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.outcome import Rendering
 from promptls.rendering.samples import Sample, dataset_path, samples_of
 from promptls.rendering.values import plain
+from promptls.text.lines import Unit
 from promptls.workspace.snapshot import Snapshot
 
 
 def preview_result(
-    snapshot: Snapshot, path: str, made: FileRendering, uri_of: Callable[[str], str]
+    snapshot: Snapshot,
+    path: str,
+    made: FileRendering,
+    uri_of: Callable[[str], str],
+    unit: Unit = Unit.UTF16,
+    *,
+    whole_map: bool = False,
 ) -> dict[str, Any]:
     """The rendering, and what it was made with; `failure` says why there is none.
 
-    `uri_of` gives the URI of a file's path, as the reader's client writes it.
+    `uri_of` gives the URI of a file's path, as the reader's client writes it. Ranges of the source map
+    count `unit`; one that is very large is left out unless the `whole_map` is wanted.
     """
+    rendering = rendering_json(snapshot, path, made.rendering)
+    files: list[str] = []
+    if rendering is not None and made.rendering is not None:
+        files = add_source_map(rendering, snapshot, made.rendering, uri_of, unit, however_large=whole_map)
     opened = snapshot.open_files.get(path)
     template = snapshot.template(path)
     dataset = dataset_path(template, path) if template else None
@@ -41,7 +54,8 @@ def preview_result(
         "tokenLimit": made.token_limit,
         "truncationStep": made.job.truncation_step,
         "request": _request(snapshot, path),
-        "rendering": rendering_json(snapshot, path, made.rendering),
+        "files": files,
+        "rendering": rendering,
         "failure": asdict(made.failure) if made.failure else None,
     }
 
@@ -52,6 +66,7 @@ def rendering_json(snapshot: Snapshot, path: str, rendering: Rendering | None) -
         return None
     lines = part_lines(snapshot, path, rendering)
     found = rendering.to_json()
+    del found["source_map"]
     for part in found["parts"]:
         part["line"] = lines.get(part["index"])
         part["sections"] = [section["name"] for section in part["sections"]] or None

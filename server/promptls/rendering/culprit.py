@@ -1,4 +1,4 @@
-"""Which value, or which line of a template, makes the rendered text no YAML.
+"""Which value, or which line of a template, makes the rendered text no YAML, or no list of parts.
 
 A value is to blame where the text is read further with an ordinary word in its place; that is
 tried, not guessed. Otherwise the place is the text that libyaml stops at.
@@ -6,14 +6,15 @@ tried, not guessed. Otherwise the place is the text that libyaml stops at.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import accumulate
 
 import yaml
 
-from promptls.rendering.trace import Origin, Stretch
+from promptls.rendering.source_map.pieces import Leaf
+from promptls.rendering.source_map.rendered import RenderedMap
 from promptls.systems.prompt_poet.cleanup import escape
+from promptls.systems.prompt_poet.failure import PromptPoetError
 
 _WORD = "x"
 _MOST_TRIED = 40
@@ -24,65 +25,77 @@ _MOST_READ = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Culprit:
-    """What made the error: its origin, the turns of the loops around it, and the includes that led there.
+    """What made the error: a 0-based line of a file, and the turns of loops that it was made in.
 
-    `value` is the value to blame; None where it is the template's own text. `mended` says that the
-    value would do no harm behind `escape_special_characters`, and `whatever` that the text fails at
-    the same place whatever its values print, be it nothing or a word.
+    `span` is the tag that printed the value to blame, and `value` that value; both are None where it is
+    the template's own text. `include_line` is the line of the rendered file whose include led there.
+    `mended` says that the value would do no harm behind `escape_special_characters`, and `whatever` that
+    the text fails at the same place whatever its values print, be it nothing or a word.
     """
 
-    origin: Origin
+    path: str
     line: int
-    turns: tuple[int, ...]
-    includes: tuple[Origin, ...]
+    turns: tuple[str, ...]
+    include_line: int | None
+    span: tuple[int, int] | None = None
     value: str | None = None
     mended: bool = False
     whatever: bool = False
 
 
-def find_culprit(text: str, stretches: Sequence[Stretch], offset: int | None) -> Culprit | None:
-    """What makes `text` fail at `offset`, by default where libyaml stops; None where nobody can tell."""
-    stops = _stop(text)
-    at = offset if offset is not None else stops
-    if at is None:
+def culprit_of(error: PromptPoetError, source_map: RenderedMap) -> Culprit | None:
+    """What made the `error` that reading the rendered text ended with; None where nobody can tell."""
+    if error.kind not in {"yaml", "parts"} or error.rendered_line is None or error.cause == "RecursionError":
         return None
-    if stops is not None:
-        budget = _MOST_READ
-        for start, end, stretch in _values(stretches, stops)[:_MOST_TRIED]:
-            budget -= len(text)
-            if budget < 0:
-                break
-            if _is_better(text, start, end, _WORD, stops):
-                value = text[start:end]
-                mended = _is_better(text, start, end, escape(value), stops)
-                return Culprit(
-                    stretch.origin, stretch.origin.line, stretch.turns, stretch.includes, value, mended
-                )
-    culprit = _at(text, stretches, at)
-    if culprit is None or culprit.origin.output is not None or stops is None:
+    text = source_map.text
+    if error.kind == "parts":
+        return _at(source_map, offset_of_line(text, error.rendered_line))
+    stops = _stop(text)
+    if stops is None:
+        return _at(source_map, offset_of_line(text, error.rendered_line))
+    return _blamed(source_map, stops) or _own_text(source_map, stops)
+
+
+def _blamed(source_map: RenderedMap, stops: int) -> Culprit | None:
+    """The value without which reading goes on beyond where it `stops`."""
+    text, budget = source_map.text, _MOST_READ
+    numbers = range(min(source_map.index(stops), len(source_map.leaves) - 1), -1, -1)
+    for number in [each for each in numbers if source_map.leaves[each].site is not None][:_MOST_TRIED]:
+        leaf, start = source_map.leaves[number], source_map.starts[number]
+        end = start + len(leaf.text)
+        budget -= len(text)
+        if budget < 0:
+            break
+        if _is_better(text, start, end, _WORD, stops):
+            culprit = _culprit(source_map, leaf, leaf.start)
+            mended = _is_better(text, start, end, escape(leaf.text), stops)
+            return replace(culprit, span=_span(source_map, leaf), value=leaf.text, mended=mended)
+    return None
+
+
+def _own_text(source_map: RenderedMap, stops: int) -> Culprit | None:
+    """The text of the template that reading stops at."""
+    culprit = _at(source_map, stops)
+    if culprit is None or culprit.span is not None:
         return culprit
-    same = all(_fails_there(text, stretches, instead, culprit) for instead in ("", _WORD))
+    same = all(_fails_there(source_map, instead, culprit) for instead in ("", _WORD))
     return replace(culprit, whatever=same)
 
 
-def _fails_there(text: str, stretches: Sequence[Stretch], instead: str, culprit: Culprit) -> bool:
+def _fails_there(source_map: RenderedMap, instead: str, culprit: Culprit) -> bool:
     """Whether the text fails at the culprit's line too where every value is another one."""
-    pieces: list[str] = []
-    moved: list[Stretch] = []
-    length = 0
-    last = 0
-    for stretch in stretches:
-        printed = text[stretch.start : stretch.end] if stretch.origin.output is None else instead
-        if stretch.origin.output is not None and stretch.time == last:
-            printed = ""
-        last = stretch.time
-        moved.append(stretch._replace(start=length, end=length + len(printed)))
-        pieces.append(printed)
-        length += len(printed)
-    changed = "".join(pieces)
+    leaves = [leaf if leaf.site is None else leaf._replace(text=instead) for leaf in source_map.leaves]
+    changed = "".join(leaf.text for leaf in leaves)
     stop = _stop(changed)
-    found = None if stop is None else _at(changed, moved, stop)
-    return found is not None and (found.origin.path, found.line) == (culprit.origin.path, culprit.line)
+    if stop is None:
+        return False
+    at = _visible(changed, stop)
+    starts = [0, *accumulate(len(leaf.text) for leaf in leaves)]
+    for leaf, start in zip(leaves, starts, strict=False):
+        if start <= at < start + len(leaf.text):
+            found = _culprit(source_map, leaf, leaf.start + at - start if leaf.site is None else leaf.start)
+            return (found.path, found.line) == (culprit.path, culprit.line)
+    return False
 
 
 def offset_of_line(text: str, line: int) -> int:
@@ -98,27 +111,37 @@ def offset_of_line(text: str, line: int) -> int:
     return start
 
 
-def _at(text: str, stretches: Sequence[Stretch], offset: int) -> Culprit | None:
-    """The text that printed the character at `offset`, or the last visible one ahead of it."""
+def _at(source_map: RenderedMap, offset: int) -> Culprit | None:
+    """What printed the character at `offset`, or the last visible one ahead of it."""
+    at = _visible(source_map.text, offset)
+    number = source_map.index(at)
+    if not 0 <= number < len(source_map.leaves):
+        return None
+    leaf = source_map.leaves[number]
+    if leaf.site is not None:
+        return replace(_culprit(source_map, leaf, leaf.start), span=_span(source_map, leaf))
+    return _culprit(source_map, leaf, leaf.cut(at - source_map.starts[number], len(leaf.text)).start)
+
+
+def _visible(text: str, offset: int) -> int:
     while offset > 0 and (offset >= len(text) or text[offset].isspace()):
         offset -= 1
-    for stretch in stretches:
-        if stretch.start <= offset < stretch.end:
-            line = stretch.origin.line
-            if stretch.origin.output is None:
-                line += text.count("\n", stretch.start, offset)
-            return Culprit(stretch.origin, line, stretch.turns, stretch.includes)
-    return None
+    return offset
 
 
-def _values(stretches: Sequence[Stretch], stops: int) -> list[tuple[int, int, Stretch]]:
-    """The printed values that begin ahead of the place where reading stops, the nearest first."""
-    values = []
-    for _, run in groupby(stretches, key=lambda stretch: stretch.time):
-        pieces = list(run)
-        if len(pieces) == 1 and pieces[0].origin.output is not None and pieces[0].start <= stops:
-            values.append((pieces[0].start, pieces[0].end, pieces[0]))
-    return sorted(values, key=lambda value: value[0], reverse=True)
+def _culprit(source_map: RenderedMap, leaf: Leaf, offset: int) -> Culprit:
+    """The place of a leaf, or of a character of it, in its file."""
+    path = leaf.file.path if leaf.file else ""
+    include = next((outer for outer in leaf.outer if outer.file.sites[outer.site].kind == "include"), None)
+    include_line = None
+    if include is not None:
+        include_line = source_map.line(include.file.path, include.file.sites[include.site].start)
+    return Culprit(path, source_map.line(path, offset), source_map.turns(leaf), include_line)
+
+
+def _span(source_map: RenderedMap, leaf: Leaf) -> tuple[int, int]:
+    path = leaf.file.path if leaf.file else ""
+    return source_map.original(path, leaf.start), source_map.original(path, leaf.end)
 
 
 def _is_better(text: str, start: int, end: int, instead: str, stops: int) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from promptls.rendering.culprit import culprit_of
+from promptls.rendering.evaluation import render_evaluation
 from promptls.rendering.functions_file import line_in_functions, load_functions
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderedSection, RenderFailure, Rendering
@@ -24,7 +25,7 @@ from promptls.systems.prompt_poet.document import read
 from promptls.systems.prompt_poet.environment import CompiledTemplates
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.parts import PromptPart, joined, messages
-from promptls.systems.prompt_poet.render import Prompt, RenderOptions, parse_parts
+from promptls.systems.prompt_poet.render import Prompt, RenderOptions, parse_parts, render_text
 from promptls.systems.prompt_poet.truncation import NO_LIMIT, Truncation, truncate
 from promptls.systems.ragas.file import is_json_file, load_json, ragas_text, read_ragas
 from promptls.systems.ragas.prompt_object import PromptObjectError
@@ -53,6 +54,8 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
     stand_ins = {name: stand_in(name) for name in job.stand_ins}
     data = {**stand_ins, **functions, **job.data}
     try:
+        if job.kind == "evaluation prompt":
+            return _evaluation(job, data, started)
         made = _render(job, data)
     except PromptPoetError as error:
         return _failure(error, job)
@@ -65,6 +68,14 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
     if isinstance(made, RenderFailure):
         return made
     return _rendering(job, made, started)
+
+
+def _evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -> Rendering | RenderFailure:
+    """What OpenCompass asks for the job's row; raises PromptPoetError."""
+    unsaved = {**job.unsaved, job.path: job.text}
+    options = RenderOptions(token_limit=job.token_limit)
+    made = render_text(job.path, data, unsaved=unsaved, options=options, compiled=_compiled)
+    return render_evaluation(job, made.text, read(made.text).data, made.files, started)
 
 
 def _render(job: RenderJob, data: Mapping[str, Any]) -> _Made | RenderFailure:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+
+from promptls.rendering.packed_map import PackedMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class RenderFailure:
 
     kind: str
     """`functions`, `data`, `load`, `render`, `sandbox`, `yaml`, `parts`, `tokens`, `truncation`,
-    `prompt object`, `encoding`, `timeout`, `memory` or `crash`."""
+    `prompt object`, `evaluation prompt`, `encoding`, `timeout`, `memory` or `crash`."""
     message: str
     path: str | None = None
     line: int | None = None
@@ -48,16 +50,16 @@ class RenderFailure:
     """0-based line of the rendered text."""
     excerpt: str | None = None
     """The rendered lines around `rendered_line`, numbered from 1."""
-    output: int | None = None
-    """Which `{{ … }}` of the file `path`, counted from 0, printed the value that is to blame."""
+    span: tuple[int, int] | None = None
+    """The offsets, in the file `path`, of the tag that printed the value that is to blame."""
     value: str | None = None
     """That value."""
     mended: bool = False
     """Whether the value would do no harm behind `escape_special_characters`."""
     whatever: bool = False
     """Whether it is the template's own text that fails, whatever its values print."""
-    turns: tuple[int, ...] = ()
-    """The turns, from 1, of the loops around the place, the outermost first."""
+    turns: tuple[str, ...] = ()
+    """The turns of loops that it happened in, the outermost first: ``turn 3 of `for message in history` ``."""
     include_line: int | None = None
     """0-based line of the include in the job's file that led to `path`, where that is another file."""
 
@@ -68,7 +70,11 @@ class RenderFailure:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RenderFailure:
         """The failure that `to_json` wrote."""
-        return cls(**{**value["failure"], "turns": tuple(value["failure"]["turns"])})
+        fields = value["failure"]
+        span = fields["span"]
+        return cls(
+            **{**fields, "turns": tuple(fields["turns"]), "span": None if span is None else tuple(span)}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +98,15 @@ class Rendering:
     """What Prompt Poet would fail at later: counting a part, joining the string, truncating."""
     files: tuple[str, ...] = field(default=())
     """Absolute paths of every template file that took part."""
+    viewer: dict[str, Any] | None = None
+    """Of an evaluation prompt, the rows with their prompts and in-context examples, for a page."""
+    source_map: PackedMap | None = None
+    """Where the text, and the content of each part, comes from; only where the job asks for it."""
 
     def to_json(self) -> dict[str, Any]:
         """The rendering as JSON."""
-        return asdict(self)
+        # Thousands of numbers need no copy.
+        return {**asdict(replace(self, source_map=None)), "source_map": self.source_map}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Rendering:

@@ -29,7 +29,7 @@ examples:
 - name: message
   content: |
     {{ message }}
-    ^^^^^^^^^^^^^ rendered-yaml: with example 1, in turn 2 of the loop, this value makes the rendered text no YAML: a line break in it ends the block
+    ^^^^^^^^^^^^^ rendered-yaml: with example 1, in turn 2 of `for message in messages`, this value makes the rendered text no YAML: a line break in it ends the block
 {% endfor %}
 ```
 
@@ -143,11 +143,7 @@ def _reason(failure: RenderFailure) -> str:
 
 
 def _turns(failure: RenderFailure) -> str:
-    if not failure.turns:
-        return ""
-    if len(failure.turns) == 1:
-        return f", in turn {failure.turns[0]} of the loop"
-    return f", in the turns {', '.join(map(str, failure.turns))} of the loops, from outside"
+    return f", in {', '.join(failure.turns)}" if failure.turns else ""
 
 
 def _shown_line(failure: RenderFailure) -> str:
@@ -199,19 +195,11 @@ def _place(template: Template, failure: RenderFailure) -> Span:
 
 def _tag(template: Template, failure: RenderFailure) -> tuple[int, Tag] | None:
     """The tag that printed the value, and where its chunk starts; None unless it stands on the line."""
-    if failure.output is None or failure.line is None:
+    if failure.span is None or failure.line is None or failure.span[1] > len(template.source):
         return None
-    number = 0
-    for start, chunk in zip(template.source.starts, template.source.chunks, strict=False):
-        for tag in chunk.tags:
-            if tag.kind != "output":
-                continue
-            if number == failure.output:
-                first = template.source.place(start + tag.span.start).line
-                last = template.source.place(start + tag.span.end).line
-                return (start, tag) if first <= failure.line <= last else None
-            number += 1
-    return None
+    located = template.source.located(failure.span[0])
+    spans = ((tag, located.start + tag.span.start, located.start + tag.span.end) for tag in located.chunk.tags)
+    return next(((located.start, tag) for tag, first, last in spans if (first, last) == failure.span), None)
 
 
 def _visible(template: Template, line: int) -> Span:

@@ -28,7 +28,7 @@ async def preview(
     sample = session.renderings.choose(snapshot, path, choice.data)
     job = preview_job(snapshot, path, sample, choice)
     made = FileRendering(job, sample, await session.renderings.render(snapshot, job))
-    result = preview_result(snapshot, path, made, session.uri_of)
+    result = preview_result(snapshot, path, made, session.uri_of, session.unit, whole_map=choice.source_map)
     if not session.flags.panels:
         result["document"] = show_text(session, path, "preview", preview_markdown(made))
     return result

@@ -45,7 +45,10 @@ def escape(text: str, markers: Markers = DEFAULT_MARKERS) -> str:
     if escaped.isprintable():
         # Python calls nothing of a category C* printable.
         return escaped
-    return "".join(character for character in escaped if unicodedata.category(character)[0] != "C")
+    for character in set(escaped):
+        if unicodedata.category(character)[0] == "C":
+            escaped = escaped.replace(character, "")
+    return escaped
 
 
 def unescape(text: str, markers: Markers = DEFAULT_MARKERS) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -25,11 +25,28 @@ CONTEXT_LINES = 2
 """How many lines an excerpt shows before and behind the line in question."""
 
 
+class Document(NamedTuple):
+    """A rendered text that was read: its data, and the YAML node that says where they stand."""
+
+    data: Any
+    root: yaml.Node | None
+
+
 def load(text: str) -> Any:
     """The data that the rendered `text` holds; raises PromptPoetError of kind `yaml` with the place."""
+    return read(text).data
+
+
+def read(text: str) -> Document:
+    """As `load`, with the node that the data were made of; keys that `<<` merges in stand in it too."""
     _refuse_deep_nesting(text)
     try:
-        return yaml.load(text, Loader=yaml.CSafeLoader)
+        loader = yaml.CSafeLoader(text)
+        try:
+            root = loader.get_single_node()
+            return Document(None if root is None else loader.construct_document(root), root)
+        finally:
+            loader.dispose()
     except yaml.MarkedYAMLError as error:
         line, column = _marked(error)
         what = ", ".join(words for words in (error.context, error.problem) if words)

@@ -30,6 +30,8 @@ class FolderLoader(BaseLoader):
         self.folder = Path(os.path.normpath(Path(folder).absolute()))
         self.loaded: set[str] = set()
         """The absolute paths of the files that were asked for and found so far."""
+        self.texts: dict[str, str] = {}
+        """The texts of those that were read, by path."""
         self._unsaved = {_key(path): text for path, text in unsaved.items()}
 
     def path_of(self, name: str) -> Path:
@@ -47,8 +49,10 @@ class FolderLoader(BaseLoader):
         if text is None:
             if not path.is_file():
                 raise TemplateNotFound(template)
-            text = path.read_text(encoding="utf-8")
+            # As it is: to Jinja every line break is one, but places count the characters of the file.
+            text = path.read_bytes().decode("utf-8")
         self.loaded.add(str(path))
+        self.texts[str(path)] = text
         return text, str(path), lambda: True
 
 
@@ -78,7 +82,7 @@ class CompiledTemplates(BytecodeCache):
             self._code.popitem(last=False)
 
 
-class _Sandbox(SandboxedEnvironment):
+class Sandbox(SandboxedEnvironment):
     """Jinja's sandbox, which fails at a forbidden attribute instead of printing nothing for it."""
 
     def unsafe_undefined(self, obj: Any, attribute: str) -> Undefined:
@@ -97,6 +101,6 @@ def make_environment(
     """
     if not sandboxed:
         return Environment(loader=loader, bytecode_cache=compiled)  # noqa: S701 - prompts are no HTML
-    environment = _Sandbox(loader=loader, bytecode_cache=compiled)
+    environment = Sandbox(loader=loader, bytecode_cache=compiled)
     environment.globals["range"] = range
     return environment

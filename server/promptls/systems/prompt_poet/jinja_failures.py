@@ -116,5 +116,9 @@ def _place(error: BaseException, files: set[str]) -> tuple[str | None, int | Non
     place: tuple[str | None, int | None] = (None, None)
     for frame, line in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename in files:
-            place = (frame.f_code.co_filename, line - 1)
+            # Jinja gives the frames of its templates the template's lines, unless the environment keeps
+            # them as they are.
+            template = frame.f_globals.get("__jinja_template__")
+            number = line if template is None else template.get_corresponding_lineno(line)
+            place = (frame.f_code.co_filename, number - 1)
     return place

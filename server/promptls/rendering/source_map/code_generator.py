@@ -1,0 +1,243 @@
+"""Jinja's code generator, with everything that is printed as a piece that knows its origin.
+
+Each function of the compiled code has a local `turn`: the turn of the loops that are open in it.
+A turn that has ended is taken back, so that `turn` is right wherever an error stops the code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from jinja2 import Environment, nodes
+from jinja2.compiler import CodeGenerator, Frame
+
+from promptls.rendering.source_map.expressions import bindings_of, expression_of, targets_of, words_of
+from promptls.rendering.source_map.lexer import PlacedLine
+
+_NAMES: Final = ("shown", "passed_on", "joined_values")
+"""What compiled code calls; the environment has it."""
+
+
+class MappingCodeGenerator(CodeGenerator):
+    """Compiles templates to code that yields pieces; see `pieces`."""
+
+    def __init__(self, environment: Environment, *arguments: Any, **options: Any) -> None:
+        """As Jinja's generator."""
+        super().__init__(environment, *arguments, **options)
+        self._sites: list[tuple[Any, ...]] = []
+        self._loops: list[str] = []
+        """The variables that hold the turns around the loops that are open in this function."""
+        self._bodies: dict[int, tuple[nodes.For, str]] = {}
+        self._branches: dict[int, str] = {}
+        self._begins_function = False
+        self._counters = ""
+        self._events: int | None = None
+        self._passing: str | None = None
+        """What pieces that Jinja hands on are handed to first."""
+        self._text = ""
+
+    # -- the module and its functions
+
+    def visit_Template(self, node: nodes.Template, frame: Frame | None = None) -> None:
+        aliases, bound = bindings_of(node)
+        self._text = getattr(node, "text", "")
+        super().visit_Template(node, frame)
+        self.writeline(f"sites = {tuple(self._sites)!r}")
+        self.writeline(f"aliases, bound = {aliases!r}, {bound!r}")
+
+    def write_commons(self) -> None:
+        super().write_commons()
+        for name in _NAMES:
+            self.writeline(f"{name} = environment.{name}")
+        self.writeline("turn = None")
+
+    def buffer(self, frame: Frame) -> None:
+        super().buffer(frame)
+        if self._begins_function:
+            self._begins_function = False
+            self.writeline("turn = None")
+            if self._counters:
+                self.writeline(self._counters)
+
+    def macro_body(self, node: Any, frame: Frame) -> Any:
+        # What calls the macro prints it in its own turn.
+        loops, self._loops = self._loops, []
+        self._begins_function, self._counters = True, ""
+        try:
+            return super().macro_body(node, frame)
+        finally:
+            self._loops = loops
+
+    # -- what is printed
+
+    def visit_Output(self, node: nodes.Output, frame: Frame) -> None:
+        if frame.require_output_check:
+            if self.has_known_extends:
+                return
+            self.writeline("if parent_template is None:")
+            self.indent()
+        for child in node.nodes:
+            if isinstance(child, nodes.TemplateData):
+                super().start_write(frame)
+                self.write(f"({child.data!r}, FILE, {_span(child)[0]}, {self._turn()})")
+                super().end_write(frame)
+            else:
+                super().start_write(frame, child)
+                self.write("shown(")
+                self._write_value(child, frame)
+                self.write(f", FILE, {self._site('output', child, expression=expression_of(child))}, ")
+                self.write(f"{self._turn()})")
+                super().end_write(frame)
+        if frame.require_output_check:
+            self.outdent()
+
+    def _write_value(self, node: nodes.Expr, frame: Frame) -> None:
+        if frame.eval_ctx.volatile:
+            self.write("(escape if context.eval_ctx.autoescape else identity)(")
+        elif frame.eval_ctx.autoescape:
+            self.write("escape(")
+        else:
+            self.write("(")
+        self.visit(node, frame)
+        self.write(")")
+
+    def start_write(self, frame: Frame, node: nodes.Node | None = None) -> None:
+        super().start_write(frame, node)
+        self.write("shown(")
+
+    def end_write(self, frame: Frame) -> None:
+        self.write(f", FILE, {self._events}, {self._turn()})")
+        super().end_write(frame)
+
+    def simple_write(self, s: str, frame: Frame, node: nodes.Node | None = None) -> None:
+        super().start_write(frame, node)
+        self.write(f"({s}[0], FILE, {self._events}, {self._turn()}, {s})")
+        super().end_write(frame)
+
+    def visit_CallBlock(self, node: nodes.CallBlock, frame: Frame) -> None:
+        site = self._site("call", node)
+        with _Printing(self, site):
+            super().visit_CallBlock(node, frame)
+
+    def visit_FilterBlock(self, node: nodes.FilterBlock, frame: Frame) -> None:
+        site = self._site("filter", node)
+        with _Printing(self, site):
+            super().visit_FilterBlock(node, frame)
+
+    def visit_Include(self, node: nodes.Include, frame: Frame) -> None:
+        site = self._site("include", node)
+        with _Printing(self, site):
+            # Without context, Jinja hands the pieces of the file on without looking at them.
+            self._passing = None if node.with_context else f"FILE, {site}, {self._turn()}"
+            super().visit_Include(node, frame)
+            self._passing = None
+
+    def visit_Block(self, node: nodes.Block, frame: Frame) -> None:
+        site = self._site("block", node)
+        with _Printing(self, site):
+            self._passing = f"FILE, {site}, {self._turn()}" if self._loops else None
+            super().visit_Block(node, frame)
+            self._passing = None
+
+    def writeline(self, x: str, node: nodes.Node | None = None, extra: int = 0) -> None:
+        if self._passing is not None and x.startswith("yield from "):
+            pieces = x.removeprefix("yield from ")
+            x = f"yield from passed_on({pieces}, {self._passing})"
+            self._passing = None
+        super().writeline(x, node, extra)
+
+    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
+        if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
+            super().visit_Concat(node, frame)
+            return
+        self.write("joined_values((")
+        for part in node.nodes:
+            self.visit(part, frame)
+            self.write(", ")
+        self.write("))")
+
+    # -- loops
+
+    def visit_For(self, node: nodes.For, frame: Frame) -> None:
+        outer = self.temporary_identifier()
+        site = self._site(
+            "loop",
+            node,
+            words_of(self._text, *_span(node)),
+            expression_of(node.iter),
+            targets_of(node.target),
+        )
+        begin = f"{outer}_turn, {outer}_number = turn, 0"
+        self._bodies[id(node.body)] = (node, f"{outer} {site}")
+        if node.else_:
+            self._branches[id(node.else_)] = f"turn = {outer}_turn"
+        with _Printing(self, site):
+            if node.recursive:
+                self._begins_function, self._counters = True, begin
+            else:
+                self.writeline(begin)
+            super().visit_For(node, frame)
+
+    def blockvisit(self, nodes: Iterable[nodes.Node], frame: Frame) -> None:
+        if (restore := self._branches.pop(id(nodes), None)) is not None:
+            self.writeline(restore)
+        loop = self._bodies.pop(id(nodes), None)
+        if loop is None:
+            super().blockvisit(nodes, frame)
+            return
+        node, (outer, site) = loop[0], loop[1].split()
+        self.writeline(f"{outer}_number += 1")
+        self.writeline(f"turn = ({outer}_turn, FILE, {site}, {outer}_number, ")
+        self._write_item(node.target, frame)
+        self.write(")")
+        self._loops.append(outer)
+        super().blockvisit(nodes, frame)
+        self._loops.pop()
+        self.writeline(f"turn = {outer}_turn")
+
+    def _write_item(self, target: nodes.Node, frame: Frame) -> None:
+        """The value of a loop's target, or a tuple of the values."""
+        if isinstance(target, nodes.Name):
+            self.write(frame.symbols.ref(target.name))
+        elif isinstance(target, nodes.Tuple):
+            self.write("(")
+            for item in target.items:
+                self._write_item(item, frame)
+                self.write(", ")
+            self.write(")")
+        else:
+            self.write("None")
+
+    # -- sites
+
+    def _turn(self) -> str:
+        return "turn" if self._loops else "None"
+
+    def _site(
+        self, kind: str, node: nodes.Node, words: str = "", expression: Any = None, targets: Any = None
+    ) -> int:
+        start, end = _span(node)
+        self._sites.append((kind, start, end, words, expression, targets))
+        return len(self._sites) - 1
+
+
+class _Printing:
+    """Lets what is printed within it belong to a site."""
+
+    def __init__(self, generator: MappingCodeGenerator, site: int) -> None:
+        self._generator = generator
+        self._site = site
+        self._before: int | None = None
+
+    def __enter__(self) -> None:
+        self._before = self._generator._events
+        self._generator._events = self._site
+
+    def __exit__(self, *_error: object) -> None:
+        self._generator._events = self._before
+
+
+def _span(node: nodes.Node) -> tuple[int, int]:
+    line = node.lineno
+    return (line.span[0], line.span[1]) if isinstance(line, PlacedLine) else (0, 0)

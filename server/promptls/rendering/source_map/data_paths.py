@@ -1,0 +1,198 @@
+"""Which of the template's data a printed value is, such as `history[2].content`.
+
+A way that the template's expressions give is told only where the data have that very value there;
+what no expression leads to, such as the argument of a macro, is found by what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from promptls.rendering.source_map.pieces import Leaf, SourceFile, Turn
+
+DataPath: TypeAlias = tuple[Any, ...]
+"""The name of an input, and the keys and indices from there."""
+
+_NOTHING: Final = object()
+_MOST_INDEXED: Final = 100_000
+_LONGEST_CHAIN: Final = 20
+"""How many names an alias may go through."""
+
+
+def written(path: DataPath) -> str:
+    """The path as a template has it."""
+    words = str(path[0])
+    for key in path[1:]:
+        is_name = isinstance(key, str) and key.isidentifier()
+        words += f".{key}" if is_name else f"[{key!r}]"
+    return words
+
+
+def turns_of(leaf: Leaf) -> list[Turn]:
+    """The turns that made a leaf, the outermost first."""
+    found: list[Turn] = []
+    for turn in (*(outer.turn for outer in leaf.outer), leaf.turn):
+        found += chain_of(turn)
+    return found
+
+
+def chain_of(turn: Turn | None) -> list[Turn]:
+    """A turn with those around it in its function, the outermost first."""
+    found: list[Turn] = []
+    while turn is not None:
+        found.append(turn)
+        turn = turn[0]
+    return found[::-1]
+
+
+class DataPaths:
+    """Finds values of one rendering in its data."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        """Look in `data`, as the template saw it."""
+        self._data = data
+        self._places: dict[int, DataPath | None] | None = None
+        self._items: dict[int, tuple[Turn, DataPath | None]] = {}
+
+    def of(self, leaf: Leaf) -> DataPath | None:
+        """Where the value that `leaf` printed stands; for a value made of one, where that stands."""
+        if leaf.file is None or leaf.site is None:
+            return None
+        expression = leaf.file.sites[leaf.site].expression
+        path = self._resolved(expression, leaf.file, turns_of(leaf))
+        if _is_made(expression):
+            return path if path is not None and self._value(path) is not _NOTHING else None
+        if path is not None and _is_same(self._value(path), leaf.value):
+            return path
+        return self._place(leaf.value)
+
+    def _resolved(
+        self, expression: Any, file: SourceFile, turns: Sequence[Turn], depth: int = 0
+    ) -> DataPath | None:
+        if expression is None or depth > _LONGEST_CHAIN:
+            return None
+        if isinstance(expression, str):
+            return self._named(expression, file, turns, depth)
+        of = self._resolved(expression[1], file, turns, depth)
+        if of is None or expression[0] != ".":
+            return of
+        return self._entry(of, expression[2])
+
+    def _named(self, name: str, file: SourceFile, turns: Sequence[Turn], depth: int) -> DataPath | None:
+        for number in range(len(turns) - 1, -1, -1):
+            _, its_file, site, _, item = turns[number]
+            targets = its_file.sites[site].targets
+            if targets == name:
+                return self._item(turns[number], turns[:number])
+            if isinstance(targets, tuple) and name in targets:
+                return self._of_tuple(turns[number], turns[:number], targets.index(name), item)
+        if name in file.aliases:
+            return self._resolved(file.aliases[name], file, turns, depth + 1)
+        return None if name in file.bound or name not in self._data else (name,)
+
+    def _item(self, turn: Turn, outer: Sequence[Turn]) -> DataPath | None:
+        """Where the item of a turn stands."""
+        known = self._items.get(id(turn))
+        if known is not None:
+            return known[1]
+        _, file, site, number, item = turn
+        base = self._resolved(file.sites[site].expression, file, outer)
+        path = self._among(base, number - 1, item)
+        if path is None:
+            path = self._place(item)
+        self._items[id(turn)] = turn, path
+        return path
+
+    def _among(self, base: DataPath | None, index: int, item: Any) -> DataPath | None:
+        """Where an item stands in the data at `base`."""
+        values = _NOTHING if base is None else self._value(base)
+        if base is None or values is _NOTHING:
+            return None
+        if isinstance(values, Mapping):
+            return (*base, item) if _is_key(values, item) else None
+        if not isinstance(values, list | tuple):
+            return None
+        if index < len(values) and values[index] is item:
+            return (*base, index)
+        same = [place for place, value in enumerate(values) if value is item]
+        return (*base, same[0]) if len(same) == 1 else None
+
+    def _of_tuple(self, turn: Turn, outer: Sequence[Turn], position: int, item: Any) -> DataPath | None:
+        """Where one of the values stands that a turn has taken apart."""
+        _, file, site, number, _ = turn
+        base = self._resolved(file.sites[site].expression, file, outer)
+        values = _NOTHING if base is None else self._value(base)
+        if base is None or values is _NOTHING:
+            return self._place(item[position])
+        if isinstance(values, Mapping) and len(item) == 2 and _is_key(values, item[0]):  # noqa: PLR2004 - key, value
+            return (*base, item[0])
+        if isinstance(values, list | tuple) and number <= len(values):
+            row = values[number - 1]
+            if isinstance(row, list | tuple) and len(row) == len(item) and row[position] is item[position]:
+                return (*base, number - 1, position)
+        return self._place(item[position])
+
+    def _entry(self, of: DataPath, key: Any) -> DataPath | None:
+        value = self._value(of)
+        if isinstance(value, Mapping):
+            return (*of, key) if _is_key(value, key) else None
+        if isinstance(value, list | tuple) and isinstance(key, int) and -len(value) <= key < len(value):
+            return (*of, key % len(value))
+        return None
+
+    def _value(self, path: DataPath) -> Any:
+        value: Any = self._data
+        for key in path:
+            try:
+                value = value[key]
+            except (LookupError, TypeError):
+                return _NOTHING
+        return value
+
+    def _place(self, value: Any) -> DataPath | None:
+        """The only place of the data where this very object stands."""
+        if not isinstance(value, list | dict) and not (isinstance(value, str) and len(value) > 1):
+            return None
+        if self._places is None:
+            self._places = {}
+            for count, (path, each) in enumerate(_walk(self._data)):
+                if count > _MOST_INDEXED:
+                    break
+                self._places[id(each)] = None if id(each) in self._places else path
+        return self._places.get(id(value))
+
+
+def _is_made(expression: Any) -> bool:
+    """Whether an expression gives another value than the one that it reads."""
+    return isinstance(expression, tuple) and (expression[0] != "." or _is_made(expression[1]))
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return one is other or (
+        type(one) is type(other) and not isinstance(one, list | dict) and bool(one == other)
+    )
+
+
+def _is_key(values: Mapping[Any, Any], key: Any) -> bool:
+    try:
+        return key in values
+    except TypeError:
+        return False
+
+
+def _walk(data: Mapping[str, Any]) -> Iterator[tuple[DataPath, Any]]:
+    """Every container and text of the data, once for each of its places."""
+    waiting: list[tuple[DataPath, Any]] = [((name,), value) for name, value in data.items()]
+    around: set[int] = set()
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, str):
+            yield path, value
+        elif isinstance(value, dict | list):
+            yield path, value
+            if id(value) in around:
+                continue
+            around.add(id(value))
+            items = value.items() if isinstance(value, dict) else enumerate(value)
+            waiting += [((*path, key), each) for key, each in items]

@@ -1,0 +1,105 @@
+"""What compiled templates remember of an expression, so that the data behind a value can be found.
+
+An expression that reads data is written down with plain tuples, which stand in the compiled code:
+
+- `"name"` reads a variable;
+- `(".", of, key)` reads an attribute or an item of another one;
+- `("()", of, "items")` is what a mapping's method gives, for loops;
+- `("|", of)` is another value made of one: by a filter, or a method of texts.
+
+Anything else is None.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from jinja2 import nodes
+
+_MAPPING_METHODS: Final = frozenset({"items", "keys", "values"})
+_TEXT_METHODS: Final = frozenset(name for name in dir(str) if not name.startswith("_"))
+_LONGEST_WORDS: Final = 80
+
+
+def expression_of(node: nodes.Node) -> Any:
+    """What is remembered of the expression at `node`."""
+    if isinstance(node, nodes.Name):
+        return node.name
+    if isinstance(node, nodes.Getattr):
+        return _made(".", node.node, node.attr)
+    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
+        key = node.arg.value
+        return _made(".", node.node, key) if isinstance(key, str | int) else None
+    if isinstance(node, nodes.Filter) and node.node is not None:
+        return _made("|", node.node)
+    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Slice):
+        return _made("|", node.node)
+    if isinstance(node, nodes.Call):
+        return _called(node)
+    return None
+
+
+def _called(node: nodes.Call) -> Any:
+    function = node.node
+    if (
+        isinstance(function, nodes.Name)
+        and function.name == "escape_special_characters"
+        and len(node.args) == 1
+    ):
+        return _made("|", node.args[0])
+    if isinstance(function, nodes.Getattr):
+        if function.attr in _MAPPING_METHODS and not node.args:
+            return _made("()", function.node, function.attr)
+        if function.attr in _TEXT_METHODS:
+            return _made("|", function.node)
+    return None
+
+
+def _made(kind: str, of: nodes.Node, *more: Any) -> Any:
+    inner = expression_of(of)
+    return None if inner is None else (kind, inner, *more)
+
+
+def targets_of(node: nodes.Node) -> Any:
+    """What a loop binds: a name, or a tuple of targets."""
+    if isinstance(node, nodes.Name):
+        return node.name
+    if isinstance(node, nodes.Tuple):
+        return tuple(map(targets_of, node.items))
+    return None
+
+
+def bindings_of(tree: nodes.Template) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What names that are set once stand for, and all names that the file binds outside of loops."""
+    values: dict[str, list[Any]] = {}
+    for node in tree.find_all((nodes.Assign, nodes.AssignBlock, nodes.With, nodes.Macro, nodes.CallBlock)):
+        if isinstance(node, nodes.Assign) and isinstance(node.target, nodes.Name):
+            values.setdefault(node.target.name, []).append(expression_of(node.node))
+        elif isinstance(node, nodes.With):
+            for target, value in zip(node.targets, node.values, strict=True):
+                for name in _names(target):
+                    values.setdefault(name, []).append(
+                        expression_of(value) if isinstance(target, nodes.Name) else None
+                    )
+        else:
+            targets = node.args if isinstance(node, nodes.Macro | nodes.CallBlock) else [node.target]
+            for name in (name for target in targets for name in _names(target)):
+                values.setdefault(name, []).append(None)
+    for imported in tree.find_all((nodes.Import, nodes.FromImport)):
+        names = [imported.target] if isinstance(imported, nodes.Import) else imported.names
+        for each in names:
+            values.setdefault(each if isinstance(each, str) else each[1], []).append(None)
+    aliases = {
+        name: found[0] for name, found in values.items() if len(found) == 1 and found[0] not in {None, name}
+    }
+    return aliases, tuple(sorted(values))
+
+
+def _names(target: nodes.Node) -> list[str]:
+    return [name.name for name in (target, *target.find_all(nodes.Name)) if isinstance(name, nodes.Name)]
+
+
+def words_of(text: str, start: int, end: int) -> str:
+    """A tag's text without its delimiters, on one line."""
+    words = " ".join(text[start:end].removeprefix("{%").removesuffix("%}").strip("-+ \t\n").split())
+    return words if len(words) <= _LONGEST_WORDS else f"{words[:_LONGEST_WORDS]}…"

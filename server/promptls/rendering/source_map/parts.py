@@ -1,0 +1,98 @@
+"""Where the content of each part comes from: YAML and the clean-up, followed back to the rendered text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import yaml
+
+from promptls.rendering.source_map.pieces import Leaf, MappedText, SourceFile, concatenated, leaves_of
+from promptls.rendering.source_map.rendered import RenderedMap, Segment
+from promptls.rendering.source_map.scalars import scalar_runs
+from promptls.systems.prompt_poet.cleanup import DEFAULT_MARKERS, Markers, clean_content, clean_section
+from promptls.systems.prompt_poet.parts import PromptPart
+
+_RENDERED: Final = SourceFile("", (), {}, frozenset())
+"""The rendered text as a file: contents are made of its pieces with the very functions of Prompt Poet."""
+
+
+def part_segments(
+    rendered: RenderedMap, root: Any, parts: Sequence[PromptPart], markers: Markers = DEFAULT_MARKERS
+) -> list[list[Segment]]:
+    """The segments of each part's content, whose text it has, from the YAML node of the rendered text.
+
+    Empty for contents that are no text.
+    """
+    items = root.value if isinstance(root, yaml.SequenceNode) else ()
+    found: list[list[Segment]] = []
+    for item, part in zip(items, parts, strict=False):
+        content = _content(rendered.text, item, part, markers)
+        found.append(list(_led_back(rendered, content)) if content is not None else [])
+    return found + [[] for _ in parts[len(found) :]]
+
+
+def _content(text: str, item: Any, part: PromptPart, markers: Markers) -> MappedText | None:
+    """The part's content, made of pieces of the rendered text."""
+    if not isinstance(part.content, str) or not isinstance(item, yaml.MappingNode):
+        return None
+    if part.sections:
+        sections = _value(item, "sections")
+        nodes = sections.value if isinstance(sections, yaml.SequenceNode) else ()
+        texts = [clean_section(_mapped(text, _value(node, "content"), node), markers) for node in nodes]
+        found = concatenated(texts).strip()
+    else:
+        found = clean_content(_mapped(text, _value(item, "content"), item), markers)
+    if found == part.content and type(found) is MappedText:
+        return found
+    return MappedText(
+        part.content, [Leaf(part.content, _RENDERED, item.start_mark.index, item.end_mark.index)]
+    )
+
+
+def _value(item: Any, key: str) -> Any:
+    """The node of a key's value: the last one, as for Prompt Poet, or one that is merged in."""
+    found = None
+    for name, value in item.value if isinstance(item, yaml.MappingNode) else ():
+        if isinstance(name, yaml.ScalarNode) and name.value == key:
+            found = value
+    return found
+
+
+def _mapped(text: str, node: Any, item: Any) -> MappedText:
+    """The value of a scalar, made of pieces of the text."""
+    if not isinstance(node, yaml.ScalarNode):
+        return MappedText("", [])
+    runs = scalar_runs(text, node, item.value[0][0].start_mark.column)
+    if runs is None:
+        start, end = node.start_mark.index, node.end_mark.index
+        return MappedText(node.value, [Leaf(node.value, _RENDERED, start, end)])
+    return MappedText(
+        node.value,
+        [
+            Leaf(run.text, _RENDERED, run.start, run.end, is_text=text[run.start : run.end] == run.text)
+            for run in runs
+        ],
+    )
+
+
+def _led_back(rendered: RenderedMap, content: MappedText) -> Iterator[Segment]:
+    """The segments of a content whose pieces lead to the rendered text."""
+    at = 0
+    for leaf in leaves_of(content):
+        if leaf.is_text:
+            for segment in rendered.between(leaf.start, leaf.end):
+                start = at + segment.start - leaf.start
+                yield segment._replace(start=start, end=start + segment.end - segment.start)
+        else:
+            made = list(rendered.between(leaf.start, leaf.end))
+            if made:
+                yield _made(made, at, at + len(leaf.text))
+        at += len(leaf.text)
+
+
+def _made(segments: list[Segment], start: int, end: int) -> Segment:
+    """The segment of characters that several of the rendered text became."""
+    first = segments[0]
+    last = next(segment for segment in reversed(segments) if segment.path == first.path)
+    return first._replace(start=start, end=end, last=max(first.last, last.last), verbatim=False)

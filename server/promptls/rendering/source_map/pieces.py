@@ -1,0 +1,313 @@
+"""Pieces of a rendered text, each with what printed it, and texts that keep their pieces.
+
+Compiled templates make pieces as bare tuples, because they make one for everything they print:
+
+- `(text, file, start, turn)` for the template's own text, at `start` of the file;
+- `(text, file, site, turn, value)` for what a site of the file printed: a `value`, or what other
+  pieces made (a MappedText, or a piece that an included file yielded).
+
+A turn is `(outer turn, file, site of the loop, number from 1, item)`, or None outside of loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple, SupportsIndex, TypeAlias
+
+Turn: TypeAlias = tuple[Any, ...]
+Piece: TypeAlias = tuple[Any, ...]
+Expression: TypeAlias = Any
+"""An expression as far as it reads data; see `data_paths`."""
+
+
+class Site(NamedTuple):
+    """A place of a template that prints what others make: an output, an include, a block, a loop."""
+
+    kind: str
+    start: int
+    end: int
+    words: str = ""
+    """The text of a loop's tag, such as `for message in history`."""
+    expression: Expression = None
+    """What an output prints, or what a loop goes through."""
+    targets: Any = None
+    """What a loop binds: a name, or a tuple of targets."""
+
+
+class SourceFile:
+    """A template file that takes part in a rendering."""
+
+    __slots__ = ("aliases", "bound", "path", "sites")
+
+    def __init__(
+        self, path: str, sites: Iterable[Any], aliases: dict[str, Any], bound: frozenset[str]
+    ) -> None:
+        """The file at `path`; `aliases` and `bound` are the names that it binds itself."""
+        self.path = path
+        self.sites = tuple(Site(*site) for site in sites)
+        self.aliases = aliases
+        self.bound = bound
+
+
+class Outer(NamedTuple):
+    """What printed a text that others had made: a site, in a turn of a loop."""
+
+    file: SourceFile
+    site: int
+    turn: Turn | None
+
+
+class Leaf(NamedTuple):
+    """A text with one origin. `file` is None for what a filter puts in: it belongs to what prints it."""
+
+    text: str
+    file: SourceFile | None
+    start: int
+    end: int
+    turn: Turn | None = None
+    outer: tuple[Outer, ...] = ()
+    """What printed the text, the outermost first, where that is not the origin itself."""
+    is_text: bool = False
+    """Whether the text is the template's own, character for character."""
+    site: int | None = None
+    """The site of the file that printed the value, if one did."""
+    value: Any = None
+
+    def cut(self, start: int, end: int) -> Leaf:
+        """The leaf of a part of its text."""
+        if start == 0 and end == len(self.text):
+            return self
+        if self.end - self.start == len(self.text) and self.site is None:
+            return self._replace(text=self.text[start:end], start=self.start + start, end=self.start + end)
+        return self._replace(text=self.text[start:end])
+
+    def changed(self, text: str) -> Leaf:
+        """The leaf of another text made of this one."""
+        return self._replace(text=text, is_text=self.is_text and text == self.text)
+
+
+def inserted(text: str) -> Leaf:
+    """A text that stands at no place of a template: it belongs to whatever prints it."""
+    return Leaf(text, None, 0, 0)
+
+
+class MappedText(str):
+    """A text with its pieces. What is made of it keeps them, where each character's way is certain."""
+
+    __slots__ = ("_promptls_pieces",)
+
+    _promptls_pieces: list[Any]
+
+    def __new__(cls, text: str = "", pieces: list[Any] | None = None) -> MappedText:
+        """The `text` that is made of the `pieces`, or one that nothing is known of."""
+        self = super().__new__(cls, text)
+        self._promptls_pieces = [inserted(text)] if pieces is None else pieces
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy is plain text."""
+        return str, (str(self),)
+
+    def __add__(self, other: str) -> str:
+        return concatenated((self, other)) if isinstance(other, str) else str.__add__(self, other)
+
+    def __radd__(self, other: str) -> str:
+        return concatenated((other, self)) if type(other) is str else NotImplemented
+
+    def __getitem__(self, key: SupportsIndex | slice) -> str:
+        found = str.__getitem__(self, key)
+        if isinstance(key, slice) and key.step in {None, 1}:
+            start, end, _ = key.indices(len(self))
+            return cut(self, start, end)
+        return found
+
+    def strip(self, chars: str | None = None) -> str:
+        return self.lstrip(chars).rstrip(chars)
+
+    def lstrip(self, chars: str | None = None) -> str:
+        return cut(self, len(self) - len(str.lstrip(self, chars)), len(self))
+
+    def rstrip(self, chars: str | None = None) -> str:
+        return cut(self, 0, len(str.rstrip(self, chars)))
+
+    def replace(self, old: str, new: str, count: SupportsIndex = -1) -> str:
+        return replaced(self, old, new, count)
+
+    def upper(self) -> str:
+        return recased(self, str.upper(self))
+
+    def lower(self) -> str:
+        return recased(self, str.lower(self))
+
+    def capitalize(self) -> str:
+        return recased(self, str.capitalize(self))
+
+    def title(self) -> str:
+        return recased(self, str.title(self))
+
+    def join(self, parts: Iterable[str]) -> str:
+        return joined_by(self, list(parts))
+
+
+def made_of(leaves: list[Leaf]) -> MappedText:
+    """The text of these leaves."""
+    return MappedText("".join([leaf.text for leaf in leaves]), leaves)
+
+
+def leaves_of(text: str) -> list[Leaf]:
+    """The leaves of a text, in order: no two origins in one, and every character in one."""
+    if type(text) is not MappedText:
+        return [inserted(str(text))] if text else []
+    found = list(_flat(text._promptls_pieces, ()))
+    text._promptls_pieces = found
+    return found
+
+
+def _flat(pieces: Iterable[Any], outer: tuple[Outer, ...]) -> Iterator[Leaf]:
+    """The leaves of pieces that stand in what `outer` prints."""
+    for piece in pieces:
+        if type(piece) is Leaf:
+            if not piece.text:
+                continue
+            if not outer:
+                yield piece
+            elif piece.file is None:
+                file, site, turn = outer[-1]
+                place = file.sites[site]
+                yield Leaf(piece.text, file, place.start, place.end, turn, outer[:-1])
+            else:
+                yield piece._replace(outer=outer + piece.outer)
+        elif not piece[0]:
+            continue
+        elif len(piece) == 4:  # noqa: PLR2004 - the two forms of pieces
+            text, file, start, turn = piece
+            yield Leaf(text, file, start, start + len(text), turn, outer, is_text=True)
+        else:
+            text, file, site, turn, value = piece
+            if type(value) is MappedText:
+                yield from _flat(value._promptls_pieces, (*outer, Outer(file, site, turn)))
+            elif type(value) is tuple and file.sites[site].kind in _PASSES_ON:
+                yield from _flat((value,), (*outer, Outer(file, site, turn)))
+            else:
+                place = file.sites[site]
+                yield Leaf(text, file, place.start, place.end, turn, outer, site=site, value=value)
+
+
+_PASSES_ON = frozenset({"include", "block"})
+"""Sites whose values are pieces."""
+
+
+def concatenated(parts: Iterable[str]) -> MappedText:
+    """The texts one behind the other."""
+    return made_of([leaf for part in parts for leaf in leaves_of(part)])
+
+
+def joined_values(values: Iterable[Any]) -> str:
+    """The values as text, one behind the other, as `~` has it."""
+    texts = [value if isinstance(value, str) else str(value) for value in values]
+    return concatenated(texts) if any(type(text) is MappedText for text in texts) else "".join(texts)
+
+
+def cut(text: str, start: int, end: int) -> MappedText:
+    """The characters from `start` up to `end`."""
+    found: list[Leaf] = []
+    at = 0
+    for leaf in leaves_of(text):
+        first, last = max(start - at, 0), min(end - at, len(leaf.text))
+        if first < last:
+            found.append(leaf.cut(first, last))
+        at += len(leaf.text)
+        if at >= end:
+            break
+    return made_of(found)
+
+
+def recased(text: str, result: str) -> str:
+    """`result`, which a change of letters made of `text`: mapped where no letter became two."""
+    if len(result) != len(text) or any(
+        new != old and new.casefold() != old.casefold() for new, old in zip(result, text, strict=True)
+    ):
+        return result
+    found: list[Leaf] = []
+    at = 0
+    for leaf in leaves_of(text):
+        found.append(leaf.changed(result[at : at + len(leaf.text)]))
+        at += len(leaf.text)
+    return made_of(found)
+
+
+def replaced(text: str, old: str, new: str, count: SupportsIndex = -1) -> str:
+    """`text` with `new` for `old`; a replaced text leads to where the old one stood."""
+    plain, left = str(text), int(count)
+    if not old or plain.find(old) < 0 or not left:
+        result = str.replace(plain, old, new, count)
+        return text if result == plain else result
+    bounds = [0]
+    place = plain.find(old)
+    while left and place >= 0:
+        bounds += (place, place + len(old))
+        place = plain.find(old, bounds[-1])
+        left -= 1
+    found: list[Leaf] = []
+    for index, leaves in enumerate(between(leaves_of(text), [*bounds, len(plain)])):
+        if index % 2 == 0:
+            found += leaves
+        elif new:
+            found += in_place_of(leaves, new)
+    return made_of(found)
+
+
+def between(leaves: list[Leaf], bounds: list[int]) -> Iterator[list[Leaf]]:
+    """The leaves between each two neighbouring bounds, which go from the beginning to the end."""
+    number = at = 0
+    for start, end in pairwise(bounds):
+        found: list[Leaf] = []
+        while number < len(leaves) and at < end:
+            leaf = leaves[number]
+            last = at + len(leaf.text)
+            found.append(leaf.cut(max(start - at, 0), min(end - at, len(leaf.text))))
+            if last > end:
+                break
+            number, at = number + 1, last
+        yield [leaf for leaf in found if leaf.text]
+
+
+def in_place_of(old: list[Leaf], new: str) -> list[Leaf]:
+    """The leaves of a text that stands for the `old` ones."""
+    if type(new) is MappedText:
+        return leaves_of(new)
+    first = old[0]
+    if all(leaf.file is first.file and leaf.site is None and leaf.file is not None for leaf in old):
+        return [first._replace(text=str(new), end=max(first.end, old[-1].end), is_text=False)]
+    return [first._replace(text=str(new), is_text=False)]
+
+
+def joined_by(separator: str, parts: list[str]) -> str:
+    """The texts with the separator between them; raises TypeError as `str.join` does."""
+    if not all(isinstance(part, str) for part in parts):
+        return str.join(separator, parts)
+    found: list[str] = []
+    for index, part in enumerate(parts):
+        if index:
+            found.append(separator)
+        found.append(part)
+    return concatenated(found)
+
+
+def joined(pieces: Iterable[Piece]) -> MappedText:
+    """The text that compiled code has made of its pieces."""
+    kept = list(pieces)
+    return MappedText("".join([piece[0] for piece in kept]), kept)
+
+
+def shown(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Piece:
+    """The piece of a printed value."""
+    text = value if type(value) is str or type(value) is MappedText else str(value)
+    return (text, file, site, turn, text if type(text) is MappedText else value)
+
+
+def passed_on(pieces: Iterable[Piece], file: SourceFile, site: int, turn: Turn | None) -> Iterator[Piece]:
+    """The pieces of an included file or of a block, as pieces of the site that asked for them."""
+    for piece in pieces:
+        yield (piece[0], file, site, turn, piece)

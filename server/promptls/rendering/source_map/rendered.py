@@ -1,0 +1,131 @@
+"""The way from a rendered text to its templates, and back."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from promptls.rendering.source_map.data_paths import DataPaths, turns_of, written
+from promptls.rendering.source_map.pieces import Leaf, MappedText, leaves_of
+from promptls.text.lines import line_starts, place_of
+
+
+class Segment(NamedTuple):
+    """Characters of a text that one place of a template made at one time."""
+
+    start: int
+    end: int
+    path: str
+    """The template file."""
+    first: int
+    last: int
+    """The span of the file: the same characters, or the tag that printed them."""
+    verbatim: bool
+    """Whether the file has the very text there."""
+    turns: tuple[str, ...]
+    """The turns of loops that it was made in, such as ``turn 3 of `for message in history` ``."""
+    data_path: str | None
+    """Which data were printed, such as `history[2].content`."""
+
+
+class RenderedMap:
+    """A rendered text with its way back. `data` are those that the template saw."""
+
+    def __init__(self, text: MappedText, data: Mapping[str, Any], texts: Mapping[str, str]) -> None:
+        """Map `text`, made of templates whose files hold `texts`, by their paths."""
+        self.text = str(text)
+        self._mapped = text
+        self._texts = texts
+        self._paths = DataPaths(data)
+        self._breaks: dict[str, list[int]] = {}
+        self._turns: dict[tuple[int, ...], tuple[str, ...]] = {}
+
+    @cached_property
+    def leaves(self) -> list[Leaf]:
+        """The leaves of the text, in order."""
+        return leaves_of(self._mapped)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each leaf begins."""
+        return [0, *accumulate(len(leaf.text) for leaf in self.leaves)][:-1]
+
+    @cached_property
+    def segments(self) -> list[Segment]:
+        """The segments of the text, in order, one for each leaf."""
+        return [self._segment(leaf, start) for leaf, start in zip(self.leaves, self.starts, strict=True)]
+
+    def index(self, offset: int) -> int:
+        """The number of the leaf at `offset`; -1 for a text without any."""
+        return bisect_right(self.starts, offset) - 1
+
+    def between(self, start: int, end: int) -> Iterator[Segment]:
+        """The segments from `start` up to `end`, cut where they reach beyond."""
+        for number in range(max(self.index(start), 0), len(self.segments)):
+            segment = self.segments[number]
+            if segment.start >= end:
+                break
+            if start <= segment.start and segment.end <= end:
+                yield segment
+            elif segment.end > start:
+                yield self._cut(number, max(start, segment.start), min(end, segment.end))
+
+    def _cut(self, number: int, start: int, end: int) -> Segment:
+        """The segment of a leaf's characters from `start` to `end` of the text."""
+        leaf, segment = self.leaves[number], self.segments[number]
+        part = leaf.cut(start - segment.start, end - segment.start)
+        first, last = self.original(segment.path, part.start), self.original(segment.path, part.end)
+        return segment._replace(start=start, end=end, first=first, last=last)
+
+    def original(self, path: str, offset: int) -> int:
+        """The offset in the file for one in the text that Jinja reads, where every line ends in `\\n`."""
+        breaks = self._breaks.get(path)
+        if breaks is None:
+            breaks = self._breaks[path] = _doubled_breaks(self._texts.get(path, ""))
+        return offset + bisect_right(breaks, offset - 1) if breaks else offset
+
+    def line(self, path: str, offset: int) -> int:
+        """The 0-based line of an offset in the text that Jinja reads of a file."""
+        text = self._texts.get(path, "")
+        return place_of(line_starts(text), self.original(path, offset)).line
+
+    def turns(self, leaf: Leaf) -> tuple[str, ...]:
+        """The turns that made a leaf, in words."""
+        turns = turns_of(leaf)
+        key = tuple(map(id, turns))
+        if key not in self._turns:
+            self._turns[key] = tuple(turn_words(turn) for turn in turns)
+        return self._turns[key]
+
+    def _segment(self, leaf: Leaf, start: int) -> Segment:
+        path = leaf.file.path if leaf.file else ""
+        data_path = self._paths.of(leaf)
+        return Segment(
+            start,
+            start + len(leaf.text),
+            path,
+            self.original(path, leaf.start),
+            self.original(path, leaf.end),
+            leaf.is_text,
+            self.turns(leaf),
+            None if data_path is None else written(data_path),
+        )
+
+
+def turn_words(turn: tuple[Any, ...]) -> str:
+    """A turn in words."""
+    _, file, site, number, _ = turn
+    return f"turn {number} of `{file.sites[site].words}`"
+
+
+def _doubled_breaks(text: str) -> list[int]:
+    r"""Where each `\r\n` stands once all before it have become `\n`."""
+    found: list[int] = []
+    place = text.find("\r\n")
+    while place >= 0:
+        found.append(place - len(found))
+        place = text.find("\r\n", place + 2)
+    return found

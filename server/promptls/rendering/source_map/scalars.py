@@ -1,0 +1,193 @@
+"""Which character of a YAML scalar's value stands where in the text: libyaml's reading, followed.
+
+A value is given as runs: so many characters of it, made of these of the text. A run of as many
+characters as it is made of is those characters, one by one; any other one is made of the whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+_BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+_BLANKS: Final = " \t"
+_SPACES: Final = re.compile("[ \t\r\n\x85\u2028\u2029]+")
+_WORD: Final = {
+    "": re.compile("[^ \t\r\n\x85\u2028\u2029]+"),
+    "'": re.compile("[^' \t\r\n\x85\u2028\u2029]+"),
+    '"': re.compile('[^"\\\\ \t\r\n\x85\u2028\u2029]+'),
+}
+_HEADER: Final = re.compile(
+    "([|>])([-+0-9]*)[ \t]*(?:#[^\r\n\x85\u2028\u2029]*)?(?:\r\n|[\n\r\x85\u2028\u2029]|$)"
+)
+_PROPERTIES: Final = re.compile("(?:[&!][^ \t\r\n\x85\u2028\u2029]*[ \t\r\n\x85\u2028\u2029]+)+")
+"""An anchor and a tag, which belong to the node and not to its value."""
+_LEADING: Final = re.compile("( *)(\r\n|[\n\r\x85\u2028\u2029]|)")
+_ESCAPES: Final = {
+    "0": "\0", "a": "\x07", "b": "\x08", "t": "\t", "\t": "\t", "n": "\n", "v": "\x0b", "f": "\x0c",
+    "r": "\r", "e": "\x1b", " ": " ", '"': '"', "/": "/", "\\": "\\", "N": "\x85", "_": "\xa0",
+    "L": "\u2028", "P": "\u2029",
+}  # fmt: skip
+_CODES: Final = {"x": 2, "u": 4, "U": 8}
+
+
+class Run(NamedTuple):
+    """A stretch of a value, and the characters from `start` to `end` of the text that it is made of."""
+
+    text: str
+    start: int
+    end: int
+
+
+def scalar_runs(text: str, node: Any, indent: int) -> list[Run] | None:
+    """The runs of the value of a scalar `node` that libyaml read from `text`; None where they do not fit it.
+
+    `indent` is the column of the mapping that the scalar is a value of.
+    """
+    start, end = node.start_mark.index, node.end_mark.index
+    if text.startswith("\ufeff"):
+        # libyaml takes it for the mark of an encoding, and does not count it.
+        start, end = start + 1, end + 1
+    properties = _PROPERTIES.match(text, start, end)
+    start = properties.end() if properties else start
+    if node.style in {"|", ">"}:
+        runs = _block(text, start, indent)
+    elif node.style in {"'", '"'}:
+        runs = _folded(text, start + 1, end - 1, node.style)
+    else:
+        runs = _folded(text, start, end, "")
+    found = _merged(runs)
+    return found if "".join([run.text for run in found]) == node.value else None
+
+
+def _merged(runs: Iterator[Run]) -> list[Run]:
+    """The runs, with neighbours that are one in the text as one, and without empty ones."""
+    found: list[Run] = []
+    for run in runs:
+        if not run.text:
+            continue
+        if found and _is_plain(run) and _is_plain(found[-1]) and found[-1].end == run.start:
+            found[-1] = Run(found[-1].text + run.text, found[-1].start, run.end)
+        else:
+            found.append(run)
+    return found
+
+
+def _is_plain(run: Run) -> bool:
+    return len(run.text) == run.end - run.start
+
+
+def _break_run(match: re.Match[str]) -> Run:
+    """A line break as YAML reads it."""
+    kept = match[0] in {"\u2028", "\u2029"}
+    return Run(match[0] if kept else "\n", match.start(), match.end())
+
+
+def _folded(text: str, start: int, end: int, quote: str) -> Iterator[Run]:
+    """The runs of a plain or quoted scalar, between its quotes."""
+    at = start
+    while at < end:
+        match = _SPACES.match(text, at, end)
+        if match:
+            yield from _fold(text, at, match.end(), is_escaped=False)
+            at = match.end()
+        elif quote == "'" and text[at] == "'":
+            yield Run("'", at, at + 2)
+            at += 2
+        elif quote == '"' and text[at] == "\\":
+            behind = _BREAK.match(text, at + 1, end)
+            if behind:
+                spaces = _SPACES.match(text, behind.end(), end)
+                last = spaces.end() if spaces else behind.end()
+                yield from _fold(text, behind.end(), last, is_escaped=True)
+            else:
+                length = 2 + _CODES.get(text[at + 1], 0)
+                last = at + length
+                code = text[at + 2 : last]
+                yield Run(chr(int(code, 16)) if code else _ESCAPES.get(text[at + 1], ""), at, last)
+            at = last
+        else:
+            found = _WORD[quote].match(text, at, end)
+            last = found.end() if found else at + 1
+            yield Run(text[at:last], at, last)
+            at = last
+
+
+def _fold(text: str, start: int, end: int, *, is_escaped: bool) -> Iterator[Run]:
+    """The runs of white space between two words; `is_escaped` behind a line break that counts as nothing."""
+    breaks = [_break_run(match) for match in _BREAK.finditer(text, start, end)]
+    if is_escaped:
+        yield from breaks
+    elif not breaks:
+        yield Run(text[start:end], start, end)
+    elif breaks[0].text != "\n":
+        yield from breaks
+    elif len(breaks) > 1:
+        yield from breaks[1:]
+    else:
+        yield Run(" ", start, end)
+
+
+def _block(text: str, start: int, indent: int) -> Iterator[Run]:
+    """The runs of a block scalar whose indicator stands at `start`."""
+    header = _HEADER.match(text, start)
+    if header is None:
+        return
+    at = header.end()
+    digit = next((int(sign) for sign in header[2] if sign.isdigit()), 0)
+    column = indent + digit if digit else max(_detected(text, at), indent + 1, 1)
+    leading: Run | None = None
+    was_blank = False
+    at, breaks = _empty_lines(text, at, column)
+    while at < len(text) and _column(text, at) == column:
+        is_blank = text[at] in _BLANKS
+        if leading is not None:
+            is_folded = header[1] == ">" and leading.text == "\n" and not was_blank and not is_blank
+            if not is_folded:
+                yield leading
+            elif not breaks:
+                yield Run(" ", leading.start, leading.end)
+        yield from breaks
+        was_blank = is_blank
+        match = _BREAK.search(text, at)
+        yield Run(text[at : match.start() if match else len(text)], at, match.start() if match else len(text))
+        leading = _break_run(match) if match else None
+        at, breaks = _empty_lines(text, match.end() if match else len(text), column)
+    if "-" not in header[2] and leading is not None:
+        yield leading
+    if "+" in header[2]:
+        yield from breaks
+
+
+def _detected(text: str, at: int) -> int:
+    """The indentation of the first line that is not empty, or of a longer empty one above it."""
+    most = 0
+    while match := _LEADING.match(text, at):
+        most = max(most, len(match[1]))
+        if not match[2]:
+            break
+        at = match.end()
+    return most
+
+
+def _empty_lines(text: str, at: int, column: int) -> tuple[int, list[Run]]:
+    """Where the first line that is not empty begins, behind its indentation, and the line breaks up to it."""
+    found: list[Run] = []
+    while True:
+        last = at
+        while last < len(text) and text[last] == " " and last - at < column:
+            last += 1
+        match = _BREAK.match(text, last)
+        if match is None:
+            return last, found
+        found.append(_break_run(match))
+        at = match.end()
+
+
+def _column(text: str, at: int) -> int:
+    """The column of an offset behind the indentation of a line."""
+    start = at
+    while start > 0 and text[start - 1] == " ":
+        start -= 1
+    return at - start
