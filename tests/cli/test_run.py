@@ -89,7 +89,8 @@ def test_comparing_says_in_words_what_the_difference_means(
     assert "cannot be told apart at n = 2" in out
     assert "1 got better, 0 got worse" in out
     assert main(["compare", "ask.yml.j2", "better.yml.j2", "--json"]) == 0
-    (metric,) = json.loads(capsys.readouterr().out)["metrics"]
+    (comparison,) = json.loads(capsys.readouterr().out)["comparisons"]
+    (metric,) = comparison["metrics"]
     assert (metric["verdict"], metric["difference"]["p_value"]) == ("undecided", 1.0)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from promptls.experiments.comparison import compare_runs
+from promptls.experiments.comparison import compare_runs, compare_with
 from promptls.experiments.history import RunSummary, read_run
 from promptls.text.failure import WrongUse
 from support.experiment_folder import Folder
@@ -107,3 +107,30 @@ async def test_runs_without_a_common_metric_name_what_each_has(folder: Folder) -
         compare_runs(before, after)
     assert "`right`" in failure.value.remedy
     assert "`length`" in failure.value.remedy
+
+
+async def test_several_runs_are_each_compared_with_the_first_and_corrected_together(folder: Folder) -> None:
+    first = await answered(folder, set(range(1, 9)))
+    second = await answered(folder, set(range(1, 15)))
+    third = await answered(folder, set(range(1, 14)))
+
+    alone = compare_runs(first, third).metrics[0]
+    comparisons = compare_with(first, [second, third])
+
+    assert [comparison.after.name for comparison in comparisons] == [second.name, third.name]
+    together = comparisons[1].metrics[0]
+    assert (alone.verdict, alone.p_value) == ("undecided", together.difference.p_value)
+    assert together.p_value == alone.p_value
+    assert comparisons[0].metrics[0].p_value == 2 * comparisons[0].metrics[0].difference.p_value
+    assert "among 2 comparisons" in together.words
+
+
+async def test_a_difference_that_counts_alone_may_be_chance_among_others(folder: Folder) -> None:
+    first = await answered(folder, set(range(1, 9)))
+    second = await answered(folder, set(range(1, 15)))
+
+    assert compare_runs(first, second).metrics[0].verdict == "better"
+    (metric,) = compare_with(first, [second, first])[0].metrics
+
+    assert metric.verdict == "undecided"
+    assert "looked at alone it would count" in metric.words

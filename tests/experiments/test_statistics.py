@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from promptls.experiments.statistics import paired_difference
+from promptls.experiments.statistics import corrected, is_clear, paired_difference, pooled_spread
 from promptls.text.failure import Failure
 
 
@@ -62,7 +62,7 @@ def test_equal_series_are_not_different() -> None:
 
 def test_the_rows_needed_would_really_show_the_difference_four_times_of_five() -> None:
     found = paired_difference(*series(40, 5, 11, 44), two_valued=True)
-    assert not found.is_clear
+    assert not is_clear(found.p_value)
     chance = random.Random(1)
     clear = 0
     for _ in range(200):
@@ -78,7 +78,7 @@ def test_many_rows_take_neither_long_nor_much_memory() -> None:
     chance = random.Random(2)
     before = [chance.random() for _ in range(20_000)]
     after = [value + chance.gauss(0.01, 0.1) for value in before]
-    assert paired_difference(before, after, two_valued=False).is_clear
+    assert is_clear(paired_difference(before, after, two_valued=False).p_value)
 
 
 @pytest.mark.parametrize(("before", "after"), [([], []), ([1.0], [1.0, 2.0])])
@@ -92,3 +92,34 @@ def test_a_missing_scipy_says_the_command(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(Failure, match="`scipy`") as failure:
         paired_difference([1.0], [2.0], two_valued=False)
     assert "promptls[metrics]" in failure.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("p_values", "together"),
+    [
+        # 5 times 0.01, 4 times 0.02, 3 times 0.03; what follows is never below what came before.
+        ([0.01, 0.02, 0.03, 0.04, 0.05], [0.05, 0.08, 0.09, 0.09, 0.09]),
+        ([0.04, 0.01, 0.03], [0.06, 0.03, 0.06]),
+        ([0.7, 0.6], [1.0, 1.0]),
+        ([0.02], [0.02]),
+        ([], []),
+    ],
+)
+def test_many_differences_looked_at_together_are_corrected_as_holm_does(
+    p_values: list[float], together: list[float]
+) -> None:
+    assert corrected(p_values) == pytest.approx(together)
+
+
+def test_the_spread_of_repeats_is_that_of_a_one_way_analysis_of_variance() -> None:
+    from scipy import stats
+
+    groups = [[1.0, 2.0, 4.0], [2.0, 2.0], [5.0], [0.0, 3.0, 3.0, 6.0]]
+    several = [group for group in groups if len(group) > 1]
+    variances = [stats.tvar(group) * (len(group) - 1) for group in several]
+    within = sum(variances) / sum(len(group) - 1 for group in several)
+    assert pooled_spread(groups) == pytest.approx(within**0.5)
+
+
+def test_without_repeats_there_is_no_spread() -> None:
+    assert pooled_spread([[1.0], [2.0]]) is None

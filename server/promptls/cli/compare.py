@@ -1,4 +1,4 @@
-"""`promptls compare`: two runs, row by row, with honest statistics."""
+"""`promptls compare`: runs, row by row, with honest statistics."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 SUMMARY = "compare runs of an experiment"
 
 DESCRIPTION = """\
-Compares two runs row by row, and says whether the second is better, or whether the
-difference may as well be chance, and how many rows would be needed to know.
+Compares runs row by row with the first one, and says of each whether it is better, or
+whether the difference may as well be chance, and how many rows would be needed to know.
 
 A RUN is the path of its table or manifest, its name, or a prompt file: its last run.
 
 examples:
   promptls compare triage_v1.yml.j2 triage_v2.yml.j2
   promptls compare 20261121-101500-triage_v2 20261121-103000-triage_v2
+  promptls compare triage_v1.yml.j2 triage_v2.yml.j2 triage_v3.yml.j2
   promptls compare experiments/20261121-101500-a.csv experiments/20261121-103000-b.csv --json
 
 The interval comes from a bootstrap over the rows; p from McNemar's exact test for scores of
 two values, else from a permutation test. p is the chance of a difference like this, if the
-two were equally good; below 0.05 the difference is called real.
+two were equally good; below 0.05 the difference is called real. Where several differences are
+looked at, each p is corrected for their number (Holm). The repeats of a row count as one row.
 
 exit codes: 0 compared, 1 a run cannot be read, 2 wrong use"""
 
@@ -40,9 +42,9 @@ _COLOURS: dict[str, Colour] = {"better": "green", "worse": "red", "undecided": "
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the two runs and the output's form."""
-    parser.add_argument("before", metavar="RUN", help="the run that the other is compared with")
-    parser.add_argument("after", metavar="RUN", help="the run that may be better")
+    """Declares the runs and the output's form."""
+    parser.add_argument("before", metavar="RUN", help="the run that the others are compared with")
+    parser.add_argument("after", metavar="RUN", nargs="+", help="the runs that may be better")
     parser.add_argument(
         "--rows", metavar="N", type=whole_number, default=SHOWN_ROWS, help="show N changed rows, not 10"
     )
@@ -51,13 +53,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Compares and prints."""
-    from promptls.experiments.comparison import compare_runs
+    from promptls.experiments.comparison import compare_with
     from promptls.experiments.find_run import find_run
 
-    comparison = compare_runs(find_run(arguments.before), find_run(arguments.after))
+    comparisons = compare_with(find_run(arguments.before), [find_run(run) for run in arguments.after])
     if arguments.json:
-        print_json(_as_json(comparison))
-    else:
+        print_json({"comparisons": [_as_json(comparison) for comparison in comparisons]})
+        return 0
+    for number, comparison in enumerate(comparisons):
+        if number:
+            print()
         _print_comparison(comparison, arguments.rows)
     return 0
 

@@ -1,15 +1,21 @@
-"""Comparing two runs: row by row, with honest statistics, in words."""
+"""Comparing runs: row by row, with honest statistics, in words."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from promptls.experiments.definition import prompt_stem
 from promptls.experiments.history import MetricSummary, RunSummary, row_results
-from promptls.experiments.statistics import Difference, paired_difference
+from promptls.experiments.statistics import (
+    Difference,
+    corrected,
+    is_clear,
+    paired_difference,
+    pooled_spread,
+)
 from promptls.experiments.tally import good_class
 from promptls.text.failure import FilePlace, WrongUse
 
@@ -18,12 +24,21 @@ Verdict = Literal["better", "worse", "undecided"]
 
 @dataclass(frozen=True, slots=True)
 class MetricComparison:
-    """One metric in two runs; `words` says what the difference means."""
+    """One metric in two runs; `words` says what the difference means.
+
+    `p_value` is that of the difference, corrected for all `compared` differences that were looked at
+    together. The spreads say how far a repeat of a row is from the row's mean, as a standard
+    deviation; None without repeats.
+    """
 
     metric: str
     kind: str
     verdict: Verdict
     difference: Difference
+    p_value: float
+    compared: int
+    before_spread: float | None
+    after_spread: float | None
     words: str
 
 
@@ -52,12 +67,61 @@ class Comparison:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """A metric in two runs, before it is known how many others it is looked at with."""
+
+    metric: MetricSummary
+    difference: Difference
+    spreads: tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two runs whose metrics were measured."""
+
+    before: RunSummary
+    after: RunSummary
+    names: tuple[str, str]
+    pairs: int
+    metrics: tuple[_Measured, ...]
+    changes: tuple[RowChange, ...]
+    notes: tuple[str, ...]
+
+
 def compare_runs(before: RunSummary, after: RunSummary) -> Comparison:
     """The comparison of every metric that both runs have, over the rows that both have.
 
     Rows belong together by their `id`, or by their number where the data set has no ids. Raises
     `WrongUse` when the runs have no metric or no row in common.
     """
+    return compare_with(before, [after])[0]
+
+
+def compare_with(before: RunSummary, others: Sequence[RunSummary]) -> tuple[Comparison, ...]:
+    """The comparisons of one run with each of the others, as `compare_runs`.
+
+    All their p-values are corrected together: of many differences that are looked at, one may well
+    be there by chance.
+    """
+    measured = [_measured(before, other) for other in others]
+    p_values = iter(corrected([each.difference.p_value for pair in measured for each in pair.metrics]))
+    count = sum(len(pair.metrics) for pair in measured)
+    return tuple(
+        Comparison(
+            pair.before,
+            pair.after,
+            *pair.names,
+            pair.pairs,
+            tuple(_judged(each, next(p_values), count, pair.names[1]) for each in pair.metrics),
+            pair.changes,
+            pair.notes,
+        )
+        for pair in measured
+    )
+
+
+def _measured(before: RunSummary, after: RunSummary) -> _Pair:
     names = _names(before, after)
     shared = [(metric, other) for metric in before.metrics if (other := after.metric(metric.name))]
     if not shared:
@@ -75,7 +139,7 @@ def compare_runs(before: RunSummary, after: RunSummary) -> Comparison:
             FilePlace(after.results),
             "compare runs over the same data set",
         )
-    metrics: list[MetricComparison] = []
+    metrics: list[_Measured] = []
     changes: list[RowChange] = []
     notes = _notes(before, after, names, len(before_rows), len(after_rows), len(common))
     for metric, _ in shared:
@@ -83,7 +147,8 @@ def compare_runs(before: RunSummary, after: RunSummary) -> Comparison:
         if not pairs:
             notes.append(f"{metric.name}: no row has a score in both runs")
             continue
-        metrics.append(_compared(metric, pairs, names[1]))
+        spreads = _spread(metric, before_rows, common), _spread(metric, after_rows, common)
+        metrics.append(_Measured(metric, _difference(metric, pairs), spreads))
         changes += [
             RowChange(row[0], metric.name, old_text, new_text, new > old)
             for row, (old, new, old_text, new_text) in pairs.items()
@@ -93,7 +158,13 @@ def compare_runs(before: RunSummary, after: RunSummary) -> Comparison:
             notes.append(
                 f"{metric.name}: {len(common) - len(pairs)} rows are left out, because they have no score"
             )
-    return Comparison(before, after, *names, len(common), tuple(metrics), tuple(changes), tuple(notes))
+        notes += [
+            f"{metric.name}: asked again about the same row, {name} differs from its mean by "
+            f"{_amount(metric.kind, spread)}{_unit(metric.kind)} (standard deviation)"
+            for name, spread in zip(names, spreads, strict=True)
+            if spread
+        ]
+    return _Pair(before, after, names, len(common), tuple(metrics), tuple(changes), tuple(notes))
 
 
 # A row's id, its occurrence among rows of that id, and its model where both runs had the same models.
@@ -125,33 +196,63 @@ def _pairs(metric: MetricSummary, before: _Rows, after: _Rows, common: list[_Key
 
 def _score(metric: MetricSummary, lines: list[dict[str, str]]) -> tuple[float, str] | None:
     """The mean score of a row's repeats, and the score as the table has it; None without a score."""
-    texts = [text for line in lines if (text := line.get(metric.name))]
-    if not texts or metric.kind == "ranking":
+    values = _values(metric, lines)
+    if not values:
         return None
+    texts = dict.fromkeys(text for line in lines if (text := line.get(metric.name)))
+    return sum(values) / len(values), "/".join(texts)
+
+
+def _values(metric: MetricSummary, lines: list[dict[str, str]]) -> list[float]:
+    """The scores of a row's repeats as numbers; none for a ranking."""
+    texts = [text for line in lines if (text := line.get(metric.name))]
+    if metric.kind == "ranking":
+        return []
     if metric.kind == "discrete":
         good = good_class("discrete", metric.allowed_values)
-        values = [float(text == good) for text in texts]
-    else:
-        values = [float(text) for text in texts]
-    return sum(values) / len(values), "/".join(dict.fromkeys(texts))
+        return [float(text == good) for text in texts]
+    return [float(text) for text in texts]
 
 
-def _compared(metric: MetricSummary, pairs: _Pairs, name: str) -> MetricComparison:
+def _spread(metric: MetricSummary, rows: _Rows, common: list[_Key]) -> float | None:
+    return pooled_spread([_values(metric, rows[key]) for key in common])
+
+
+def _difference(metric: MetricSummary, pairs: _Pairs) -> Difference:
     before = [old for old, _, _, _ in pairs.values()]
     after = [new for _, new, _, _ in pairs.values()]
     two_valued = {*before, *after} <= {0.0, 1.0} and metric.kind == "discrete"
-    difference = paired_difference(before, after, two_valued=two_valued)
+    return paired_difference(before, after, two_valued=two_valued)
+
+
+def _judged(measured: _Measured, p_value: float, compared: int, name: str) -> MetricComparison:
+    found, metric = measured.difference, measured.metric
     verdict: Verdict = "undecided"
-    if difference.is_clear:
-        verdict = "better" if difference.difference > 0 else "worse"
+    if is_clear(p_value):
+        verdict = "better" if found.difference > 0 else "worse"
+    words = _in_words(metric.kind, verdict, found, _Chance(p_value, compared), name)
     return MetricComparison(
-        metric.name, metric.kind, verdict, difference, _in_words(metric.kind, verdict, difference, name)
+        metric.name, metric.kind, verdict, found, p_value, compared, *measured.spreads, words
     )
 
 
-def _in_words(kind: str, verdict: Verdict, found: Difference, name: str) -> str:
-    unit = " points" if kind == "discrete" else ""
-    chance = "p < 0.001" if found.p_value < 0.001 else f"p = {found.p_value:.2g}"  # noqa: PLR2004
+class _Chance(NamedTuple):
+    """The corrected p, and for how many differences."""
+
+    p_value: float
+    compared: int
+
+    def __str__(self) -> str:
+        said = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.2g}"  # noqa: PLR2004
+        return said if self.compared == 1 else f"{said} among {self.compared} comparisons"
+
+
+def _unit(kind: str) -> str:
+    return " points" if kind == "discrete" else ""
+
+
+def _in_words(kind: str, verdict: Verdict, found: Difference, chance: _Chance, name: str) -> str:
+    unit = _unit(kind)
     if verdict != "undecided":
         # "Worse by 25" needs no sign, and neither does its interval.
         sign = 1 if verdict == "better" else -1
@@ -162,6 +263,12 @@ def _in_words(kind: str, verdict: Verdict, found: Difference, name: str) -> str:
     if found.needed is None:
         return f"cannot be told apart at n = {found.pairs}: both score the same ({interval})"
     seen = f"difference {_amount(kind, found.difference, '+')}{unit}, {interval}"
+    if is_clear(found.p_value):
+        return (
+            f"cannot be told apart among {chance.compared} comparisons ({seen}): looked at alone it would "
+            "count, but of so many differences one like it may well be chance; run this comparison again "
+            "on rows of its own"
+        )
     return (
         f"cannot be told apart at n = {found.pairs} ({seen}); about {_rounded(found.needed)} rows "
         "would be needed to be sure of a difference of this size"

@@ -52,10 +52,37 @@ class Difference:
     test: Test
     needed: int | None
 
-    @property
-    def is_clear(self) -> bool:
-        """Whether chance is a poor explanation of the difference."""
-        return self.p_value < 1 - CONFIDENCE
+
+def is_clear(p_value: float) -> bool:
+    """Whether chance is a poor explanation of a difference with this p."""
+    return p_value < 1 - CONFIDENCE
+
+
+def corrected(p_values: Sequence[float]) -> list[float]:
+    """The p-values for as many differences looked at together, in their order.
+
+    Source: Holm, A simple sequentially rejective multiple test procedure (1979): the smallest is
+    multiplied by their number, the next by one less, and none falls below one before it.
+    """
+    found = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        found[place] = highest
+    return found
+
+
+def pooled_spread(groups: Sequence[Sequence[float]]) -> float | None:
+    """The standard deviation of a value around the mean of its group, over all groups of two or more.
+
+    None where no group has two values.
+    """
+    several = [group for group in groups if len(group) > 1]
+    freedom = sum(len(group) - 1 for group in several)
+    if not freedom:
+        return None
+    squares = math.fsum((value - math.fsum(group) / len(group)) ** 2 for group in several for value in group)
+    return math.sqrt(squares / freedom)
 
 
 def paired_difference(before: Sequence[float], after: Sequence[float], *, two_valued: bool) -> Difference:
