@@ -31,6 +31,7 @@ examples:
   promptls render support.yml.j2 --data '{"text": "Where is my invoice?"}'
   promptls render support.yml.j2 --row 7 --string | less
   promptls render support.yml.j2 --limit 500 --step 50
+  promptls render mmlu.yml.j2 --viewer --rows 3 --meta-template chat
 
 exit codes: 0 rendered, 1 it does not render, 2 wrong use"""
 
@@ -45,6 +46,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     data.add_argument(
         "--data", metavar="FILE|JSON", help="a JSON or YAML file with the inputs, or JSON itself"
+    )
+    rows = parser.add_argument_group("evaluation prompts")
+    rows.add_argument("--viewer", action="store_true", help="show what OpenCompass asks, with the examples")
+    rows.add_argument("--rows", metavar="N", type=whole_number, help="with --viewer: this many rows")
+    rows.add_argument("--all", action="store_true", help="with --viewer: all rows")
+    rows.add_argument(
+        "--meta-template",
+        metavar="NAME",
+        help="how a model lays dialogues out: `none`, `chat`, or one that prompt or settings name",
     )
     limit = parser.add_argument_group("token limit")
     limit.add_argument("--limit", metavar="TOKENS", type=whole_number, help="cut to this many tokens")
@@ -67,6 +77,10 @@ def execute(arguments: argparse.Namespace) -> int:
 
     snapshot, path = choose_one(arguments.file)
     refuse_other_files(snapshot, path)
+    if arguments.viewer:
+        from promptls.cli.render_viewer import view
+
+        return view(snapshot, path, arguments)
     sample = _sample(snapshot, path, arguments)
     job = job_for(
         snapshot,
@@ -76,6 +90,10 @@ def execute(arguments: argparse.Namespace) -> int:
         truncation_step=arguments.step,
         with_stand_ins=True,
     )
+    if job.evaluation is not None:
+        from promptls.cli.render_viewer import with_choice
+
+        job = with_choice(job, arguments)
     outcome = render_once(job, limits_for(snapshot, path))
     if isinstance(outcome, RenderFailure):
         if arguments.json:

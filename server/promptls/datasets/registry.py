@@ -16,6 +16,8 @@ BACKENDS: dict[str, str] = {
 """The module of each back end by the name that Ragas gives it."""
 
 _BACKEND_OF_SUFFIX = {".csv": "local/csv", ".jsonl": "local/jsonl", ".ndjson": "local/jsonl"}
+SUFFIXES: tuple[str, ...] = tuple(_BACKEND_OF_SUFFIX)
+"""The endings of files that are data sets."""
 
 
 def open_dataset(path: Path | str, backend: str | None = None) -> Dataset:

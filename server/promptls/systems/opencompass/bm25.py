@@ -17,7 +17,7 @@ def nearest_by_words(
     """
     try:
         import numpy as np
-        from rank_bm25 import BM25Okapi  # type: ignore[import-untyped,unused-ignore]  # it has no types
+        from rank_bm25 import BM25Okapi
     except ImportError as error:
         raise _missing(error.name or "rank-bm25") from error
     if not texts:
@@ -41,7 +41,7 @@ def words(text: str) -> list[str]:
     Then only a full stop within the text stays with its word.
     """
     try:
-        from nltk.tokenize import word_tokenize  # type: ignore[import-untyped,unused-ignore]  # it has no types
+        from nltk.tokenize import word_tokenize
     except ImportError as error:
         raise _missing("nltk") from error
     try:

@@ -1,0 +1,118 @@
+"""`promptls render --viewer`: what OpenCompass asks for row after row, with the in-context examples."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptls.cli.terminal import counted, paint, print_json, shown_path
+from promptls.text.failure import FilePlace, WrongUse
+
+if TYPE_CHECKING:
+    from promptls.rendering.job import RenderJob
+    from promptls.workspace.snapshot import Snapshot
+
+
+def view(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
+    """Prints the prompts of the chosen rows; 1 where one of them cannot be made."""
+    from promptls.cli.render import print_failure
+    from promptls.rendering.make import limits_for
+    from promptls.rendering.once import render_once
+    from promptls.rendering.outcome import RenderFailure
+
+    job = viewer_job(snapshot, path, arguments)
+    outcome = render_once(job, limits_for(snapshot, path))
+    if isinstance(outcome, RenderFailure):
+        if arguments.json:
+            print_json({"path": shown_path(path), **outcome.to_json()})
+        else:
+            print_failure(outcome, path)
+        return 1
+    viewer = outcome.viewer
+    assert viewer is not None
+    failed = any(row.get("failure") for row in viewer["all"])
+    if arguments.json:
+        print_json({"path": shown_path(path), "encoding": job.encoding, **viewer})
+        return int(failed)
+    print("\n".join(_lines(path, job.encoding, viewer)))
+    for problem in outcome.problems:
+        print_failure(problem, path)
+    rest = viewer["rows"] - len(viewer["all"])
+    if rest > 0 and arguments.row is None and arguments.rows is None:
+        print(f"note: {counted(rest, 'more row')}; `--rows N` and `--all` show them", file=sys.stderr)
+    return int(failed)
+
+
+def viewer_job(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> RenderJob:
+    """The job for the rows that the arguments choose; raises WrongUse for a file of another kind."""
+    from promptls.meaning.kind import Kind
+    from promptls.rendering.evaluation_request import evaluation_job
+    from promptls.rendering.request import job_for
+
+    if snapshot.kind(path) is not Kind.EVALUATION:
+        raise WrongUse(
+            "the viewer is for evaluation prompts, and this is none",
+            FilePlace(path),
+            "leave `--viewer` out, or give the prompt an `infer_cfg`",
+        )
+    rows = 0 if arguments.all else arguments.rows or 1
+    asked = evaluation_job(
+        snapshot, path, row=arguments.row or 1, rows=rows, meta_template=arguments.meta_template
+    )
+    if asked.data.test is None and not asked.data.examples:
+        raise WrongUse(
+            "there are no rows to ask",
+            FilePlace(path),
+            "name a CSV or JSONL file, or a folder with one for each split, with `path: …`",
+        )
+    job = job_for(snapshot, path, {}, token_limit=arguments.limit, with_stand_ins=True)
+    return replace(job, evaluation=asked)
+
+
+def with_choice(job: RenderJob, arguments: argparse.Namespace) -> RenderJob:
+    """The job of an evaluation prompt with the row and the meta template that the arguments choose."""
+    assert job.evaluation is not None
+    chosen = replace(job.evaluation, row=arguments.row, meta_template=arguments.meta_template)
+    return replace(job, evaluation=chosen)
+
+
+def _lines(path: str, encoding: str, viewer: dict[str, Any]) -> Iterator[str]:
+    meta = (
+        "no meta template"
+        if viewer["metaTemplate"] == "none"
+        else f"meta template `{viewer['metaTemplate']}`"
+    )
+    how = f"{viewer['inferencer']}, {viewer['retriever']}, {meta}, {encoding}"
+    yield f"{paint(shown_path(Path(path)), 'bold')} · {how}"
+    for row in viewer["all"]:
+        yield ""
+        yield _heading(row, viewer["rows"])
+        if row.get("failure"):
+            yield f"    {paint('failed', 'red')}: {row['failure']}"
+        for example in row["examples"]:
+            told = f"· training row {example['row']} · {counted(example['tokens'], 'token')}"
+            yield f"  {paint('example', 'cyan')} {paint(told, 'dim')}"
+            yield _indented(example["text"])
+        for prompt in row["prompts"]:
+            name = "prompt" if prompt["label"] is None else f"label {prompt['label']}"
+            told = f"· {counted(prompt['tokens'], 'token')}"
+            yield f"  {paint(name, 'cyan')} {paint(told, 'dim')}"
+            if "text" in prompt:
+                yield _indented(prompt["text"])
+            for message in prompt.get("messages", ()):
+                yield f"    {paint(str(message.get('role')), 'dim')}"
+                yield _indented(str(message.get("content", "")), 6)
+
+
+def _heading(row: dict[str, Any], rows: int) -> str:
+    number = f"row {row['row']}" + (f" of {rows}" if rows else "")
+    dropped = f", {counted(row['dropped'], 'example')} left out" if row["dropped"] else ""
+    return f"{paint(number, 'bold')}{dropped}"
+
+
+def _indented(text: str, by: int = 4) -> str:
+    return "\n".join(f"{' ' * by}{line}".rstrip() for line in text.split("\n"))

@@ -1,0 +1,102 @@
+"""The rows that an evaluation prompt asks, and those that its examples come from.
+
+The asked rows are those of the first experiment's data set; else of `path`, as OpenCompass names a
+data set: a file, or a folder with a file for each split. The examples come from the training split
+of such a folder; else they are the `examples` that the prompt declares; else the asked rows
+themselves, which is what OpenCompass makes of a data set without splits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from promptls.datasets.registry import SUFFIXES, open_dataset
+from promptls.meaning.evaluation import evaluation_of, scalars_in
+from promptls.meaning.fields import fields_in
+from promptls.meaning.template import Template
+from promptls.systems.opencompass.prompt_list import Row
+
+USUAL_SPLITS: Final = {"train": "train", "test": "test"}
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationData:
+    """Where the rows are: absolute paths of data sets, and the rows that the prompt itself declares."""
+
+    test: str | None = None
+    train: str | None = None
+    examples: tuple[Mapping[str, Any], ...] = ()
+
+    def rows(self) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+        """The training rows and the asked ones; raises Failure for data sets that cannot be read."""
+        test = _rows_of(self.test) if self.test else self.examples
+        if self.train:
+            return _rows_of(self.train), test
+        return self.examples or test, test
+
+
+def evaluation_data(template: Template, path: str) -> EvaluationData:
+    """The data of the evaluation prompt at `path`; whether the files are there is not looked at."""
+    declared = template.declarations
+    reader = declared.data.get("reader_cfg")
+    reader = reader if isinstance(reader, Mapping) else {}
+    splits = {name: str(reader.get(f"{name}_split") or name) for name in USUAL_SPLITS}
+    folder = Path(path).parent
+    named = declared.data.get("path")
+    found = (
+        {name: _split_file(folder / named, split) for name, split in splits.items()}
+        if isinstance(named, str)
+        else {}
+    )
+    test = found.get("test")
+    for experiment in (declared.settings.experiments or {}).values():
+        test = folder / experiment.dataset
+        break
+    train = found.get("train")
+    return EvaluationData(
+        test=str(test) if test else None,
+        train=str(train) if train and train != found.get("test") else None,
+        examples=tuple(example.data for example in declared.examples),
+    )
+
+
+def columns_of(template: Template) -> tuple[str, ...]:
+    """The columns that an evaluation prompt reads: those of its reader, and the fields of its texts."""
+    chunk = template.source.first_chunk
+    evaluation = evaluation_of(chunk)
+    if evaluation is None:
+        return ()
+    fields = (
+        field.name
+        for each in evaluation.templates
+        for body in each.bodies
+        for scalar in scalars_in(body)
+        for field in fields_in(chunk, scalar)
+    )
+    return tuple(dict.fromkeys((*(evaluation.columns or ()), *fields)))
+
+
+def _split_file(named: Path, split: str) -> Path:
+    """The file of a split: in a folder, the one with its name; else the file itself."""
+    if named.suffix.lower() in SUFFIXES:
+        return named
+    files = [named / f"{split}{suffix}" for suffix in SUFFIXES]
+    return next((file for file in files if file.is_file()), files[0])
+
+
+def _rows_of(path: str) -> tuple[Row, ...]:
+    file = Path(path)
+    try:
+        status = file.stat()
+    except OSError:
+        return _read(path, 0, 0)
+    return _read(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=8)
+def _read(path: str, _changed: int, _size: int) -> tuple[Row, ...]:
+    return tuple(dict(row.values) for row in open_dataset(path).rows())

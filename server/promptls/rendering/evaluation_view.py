@@ -1,0 +1,144 @@
+"""What OpenCompass asks for rows of a data set, as plain JSON: what viewer and panel show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from promptls.rendering.values import plain
+from promptls.systems.opencompass.evaluation_prompt import EvaluationPrompt
+from promptls.systems.opencompass.failure import OpenCompassError
+from promptls.systems.opencompass.fitting import fitted
+from promptls.systems.opencompass.meta_template import LaidOut, MetaTemplate, lay_out
+from promptls.systems.opencompass.prompt_list import Prompt, Row
+from promptls.systems.opencompass.retriever import Pick
+
+CHAT_ROLES: Final = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}
+"""Roles of the chat format by those that meta templates for APIs use."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedPrompt:
+    """One prompt as the model gets it: a text, or messages with `role` and `content`."""
+
+    label: Any
+    prompt: Prompt
+    """Before the meta template lays it out."""
+    made: LaidOut
+    tokens: int
+    picked: tuple[int, ...]
+    examples: tuple[Prompt, ...]
+    cuts: tuple[int, ...]
+
+    @property
+    def messages(self) -> list[dict[str, Any]] | None:
+        """The messages, where the prompt is no text."""
+        if self.made.messages is None:
+            return None
+        return [chat_message(message) for message in self.made.messages]
+
+    @property
+    def text(self) -> str:
+        """The text, or those of the messages with line breaks between them."""
+        if self.made.messages is None:
+            return self.made.text or ""
+        return "\n".join(str(message.get("content", "")) for message in self.messages or ())
+
+    def to_json(self) -> dict[str, Any]:
+        """The prompt for a page: `text`, or `messages`."""
+        messages = self.messages
+        shown = {"text": self.made.text} if messages is None else {"messages": plain(messages)}
+        return {"label": plain(self.label), **shown, "tokens": self.tokens}
+
+
+@dataclass(frozen=True, slots=True)
+class RowPrompts:
+    """The prompts of one row: one, or one for each label."""
+
+    number: int
+    """The row, from 1."""
+    prompts: tuple[AskedPrompt, ...]
+
+    def to_json(self, count: Callable[[str], int]) -> dict[str, Any]:
+        """The row for a page, with its in-context examples and how many did not fit."""
+        first = self.prompts[0] if self.prompts else None
+        picked = zip(first.picked, first.examples, strict=True) if first else ()
+        return {
+            "row": self.number,
+            "prompts": [prompt.to_json() for prompt in self.prompts],
+            "examples": [
+                {"row": index + 1, "text": text, "tokens": count(text)}
+                for index, text in ((index, example_text(example)) for index, example in picked)
+            ],
+            "dropped": len(first.cuts) if first else 0,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Everything that prompts of rows are made of."""
+
+    evaluation: EvaluationPrompt
+    train: Sequence[Row]
+    test: Sequence[Row]
+    pick: Pick
+    meta: MetaTemplate
+    count: Callable[[str], int]
+    limit: int | None
+
+    def prompts(self, index: int, row: Row) -> RowPrompts:
+        """The prompts of `row`, which is asked at `index`; raises OpenCompassError."""
+        evaluation = self.evaluation
+        labels = evaluation.labels([*self.test, row]) if evaluation.weighs_labels else [None]
+        picked: Sequence[int] = self.pick(index)
+        asked = []
+        for label in labels:
+            # What did not fit for one label is left out for the next ones too.
+            made = fitted(
+                evaluation, self.train, row, picked, label=label, count=self._tokens, limit=self.limit
+            )
+            picked = made.picked
+            laid = self._laid_out(made.prompt)
+            asked.append(
+                AskedPrompt(label, made.prompt, laid, made.tokens, made.picked, made.examples, made.cuts)
+            )
+        return RowPrompts(index + 1, tuple(asked))
+
+    def _laid_out(self, prompt: Prompt) -> LaidOut:
+        return lay_out(prompt, self.meta, "ppl" if self.evaluation.weighs_labels else "gen")
+
+    def _tokens(self, prompt: Prompt) -> int:
+        made = self._laid_out(prompt)
+        if made.messages is None:
+            return self.count(made.text or "")
+        return sum(self.count(str(chat_message(message).get("content", ""))) for message in made.messages)
+
+
+def chat_message(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A message of OpenCompass in the chat format, whose roles are `user`, `assistant` and `system`."""
+    if "content" in message:
+        return dict(message)
+    role = str(message.get("role"))
+    return {"role": CHAT_ROLES.get(role, role.lower()), "content": message.get("prompt", "")}
+
+
+def example_text(example: Prompt) -> str:
+    """An in-context example as people read it: the turns of a dialogue on lines of their own."""
+    if isinstance(example, str):
+        return example
+    lines = []
+    for item in example.items:
+        if isinstance(item, str):
+            lines += [item] if item else []
+        elif "section" not in item:
+            lines.append(f"{item.get('role')}: {item.get('prompt', item.get('content', ''))}")
+    return "\n".join(lines)
+
+
+def row_json(asking: Asking, index: int, row: Row) -> dict[str, Any]:
+    """The prompts of one row for a page; of a row that fails, `failure` says why."""
+    try:
+        return asking.prompts(index, row).to_json(asking.count)
+    except OpenCompassError as error:
+        return {"row": index + 1, "prompts": [], "examples": [], "dropped": 0, "failure": error.message}

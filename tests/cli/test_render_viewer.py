@@ -1,0 +1,80 @@
+"""`promptls render --viewer`: rows, examples, labels, layouts, and what is no use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from promptls.cli.main import main
+
+PROMPT = """\
+reader_cfg: {input_columns: [q], output_column: a}
+path: rows.csv
+examples: [{q: zero, a: "0"}]
+ice_template: {template: "{q}={a}"}
+prompt_template: {template: "</E>{q}=", ice_token: "</E>"}
+retriever: {type: FixKRetriever, fix_id_list: [0]}
+inferencer: {type: GenInferencer}
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ask.yml.j2").write_text(PROMPT, "utf-8")
+    (tmp_path / "rows.csv").write_text("q,a\none,1\ntwo,2\nthree,3\n", "utf-8")
+    return tmp_path
+
+
+def test_the_first_row_is_shown_with_its_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["render", "ask.yml.j2", "--viewer"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == (
+        "ask.yml.j2 · GenInferencer, FixKRetriever, no meta template, o200k_base\n"
+        "\n"
+        "row 1 of 3\n"
+        "  example · training row 1 · 3 tokens\n"
+        "    zero=0\n"
+        "  prompt · 6 tokens\n"
+        "    zero=0\n"
+        "    one=\n"
+    )
+    assert shown.err == "note: 2 more rows; `--rows N` and `--all` show them\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "rows"),
+    [(["--all"], [1, 2, 3]), (["--rows", "2"], [1, 2]), (["--row", "2", "--rows", "5"], [2, 3])],
+)
+def test_rows_are_chosen(words: list[str], rows: list[int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["render", "ask.yml.j2", "--viewer", "--json", *words]) == 0
+    assert [row["row"] for row in json.loads(capsys.readouterr().out)["all"]] == rows
+
+
+def test_a_failing_row_is_shown_and_fails(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = PROMPT.replace("{type: FixKRetriever, fix_id_list: [0]}", "{type: SlidingWindowRetriever, k: 1}")
+    (folder / "ask.yml.j2").write_text(text, "utf-8")
+    assert main(["render", "ask.yml.j2", "--viewer", "--all"]) == 1
+    assert "failed: The retriever picks the training row 1, and there are 1." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- name: a\n  content: b\n", "the viewer is for evaluation prompts, and this is none"),
+        ("prompt_template: {template: '{q}'}\n", "there are no rows to ask"),
+    ],
+)
+def test_what_cannot_be_viewed_is_wrong_use(
+    text: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "ask.yml.j2").write_text(text, "utf-8")
+    assert main(["render", "ask.yml.j2", "--viewer"]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_an_unknown_meta_template_names_those_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["render", "ask.yml.j2", "--meta-template", "chta"]) == 1
+    assert "did you mean `chat`? There are: none, chat" in capsys.readouterr().err

@@ -1,0 +1,220 @@
+"""What the worker makes of an evaluation prompt: the prompts of its rows, examples, layouts and failures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptls.rendering.evaluation_request import evaluation_job
+from promptls.rendering.execute import execute
+from promptls.rendering.job import RenderJob
+from promptls.rendering.outcome import RenderFailure, Rendering, outcome_from_json
+from promptls.rendering.request import job_for
+from promptls.rendering.samples import row_sample, samples_of
+from promptls.workspace.workspace import Workspace
+
+READER = "reader_cfg: {input_columns: [q], output_column: a}\n"
+FEW_SHOT = (
+    READER
+    + """\
+path: data
+infer_cfg:
+  ice_template: {template: "{q}={a}"}
+  prompt_template:
+    ice_token: "</E>"
+    template: "</E>{q}={a}"
+  retriever: {type: FixKRetriever, fix_id_list: [1, 0]}
+  inferencer: {type: GenInferencer}
+"""
+)
+LABELS = (
+    READER
+    + """\
+path: data
+prompt_template: {template: {yes: "{q}: yes", no: "{q}: no"}}
+retriever: {type: ZeroRetriever}
+inferencer: {type: PPLInferencer}
+"""
+)
+DIALOGUE = (
+    READER
+    + """\
+path: data
+prompt_template:
+  template:
+    begin: [{role: SYSTEM, fallback_role: HUMAN, prompt: Be brief.}]
+    round: [{role: HUMAN, prompt: "{q}"}, {role: BOT, prompt: "So: {a}"}]
+"""
+)
+Render = Callable[..., Rendering | RenderFailure]
+
+
+@pytest.fixture
+def render(tmp_path: Path) -> Render:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/train.csv").write_text("q,a\none,1\ntwo,2\n", "utf-8")
+    (tmp_path / "data/test.csv").write_text("q,a\nthree,3\nfour,4\nfive,5\n", "utf-8")
+
+    def made(text: str, data: dict[str, Any] | None = None, settings: str = "", **choice: Any) -> Any:
+        path = tmp_path / "prompt.yml.j2"
+        path.write_text(text, "utf-8")
+        (tmp_path / "promptls.toml").write_text(settings, "utf-8")
+        workspace = Workspace([tmp_path], trusted=True)
+        workspace.scan()
+        snapshot = workspace.snapshot
+        job = job_for(snapshot, str(path), data or {})
+        job = replace(job, evaluation=evaluation_job(snapshot, str(path), **choice))
+        # Jobs and outcomes reach and leave the worker as JSON.
+        return outcome_from_json(execute(RenderJob.from_json(job.to_json())).to_json())
+
+    return made
+
+
+def test_a_row_is_asked_with_the_training_rows_and_without_its_answer(render: Render) -> None:
+    made = render(FEW_SHOT, row=2)
+    assert isinstance(made, Rendering)
+    assert made.string == "two=2\none=1\nfour="
+    assert made.messages == [{"role": "user", "content": "two=2\none=1\nfour="}]
+    assert [(part.name, part.role) for part in made.parts] == [("prompt", "user")]
+    assert made.tokens == made.tokens_kept == 10
+
+
+def test_a_label_is_a_part_and_no_chat_model_can_be_asked(render: Render) -> None:
+    made = render(LABELS)
+    assert isinstance(made, Rendering)
+    assert [(part.name, part.content) for part in made.parts] == [
+        ("True", "three: yes"),
+        ("False", "three: no"),
+    ]
+    assert made.messages == []
+
+
+def test_the_viewer_shows_rows_with_prompts_examples_and_tokens(render: Render) -> None:
+    made = render(FEW_SHOT, row=2, rows=0)
+    assert isinstance(made, Rendering)
+    assert made.viewer is not None
+    rows = made.viewer.pop("all")
+    assert [row["row"] for row in rows] == [2, 3]
+    assert rows[1]["prompts"] == [{"label": None, "text": "two=2\none=1\nfive=", "tokens": 10}]
+    assert rows[0]["examples"] == [
+        {"row": 2, "text": "two=2", "tokens": 3},
+        {"row": 1, "text": "one=1", "tokens": 3},
+    ]
+    assert made.viewer == {
+        **rows[0],
+        "rows": 3,
+        "inferencer": "GenInferencer",
+        "retriever": "FixKRetriever",
+        "metaTemplate": "none",
+        "metaTemplates": ["none", "chat"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("choice", "string"),
+    [
+        ({}, "Be brief.\nthree\nSo: "),
+        ({"meta_template": "chat"}, "Be brief.\nthree"),
+        ({"meta_template": "base"}, "<Be brief.><three>!"),
+    ],
+)
+def test_a_dialogue_is_laid_out_by_the_chosen_meta_template(
+    render: Render, choice: dict[str, Any], string: str
+) -> None:
+    named = (
+        "meta_templates:\n  base:\n    round:\n      - {role: HUMAN, begin: '<', end: '>'}\n"
+        "      - {role: BOT, begin: '!', generate: true}\n"
+    )
+    made = render(DIALOGUE + (named if choice.get("meta_template") == "base" else ""), **choice)
+    assert isinstance(made, Rendering)
+    assert made.string == string
+
+
+def test_chat_models_get_a_dialogue_as_messages(render: Render) -> None:
+    made = render(DIALOGUE)
+    assert isinstance(made, Rendering)
+    assert made.messages == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "three"},
+    ]
+
+
+def test_the_project_names_meta_templates(render: Render) -> None:
+    settings = '[[meta_templates.mine.round]]\nrole = "HUMAN"\nbegin = "> "\n'
+    settings += '[[meta_templates.mine.round]]\nrole = "BOT"\ngenerate = true\n'
+    made = render(DIALOGUE, settings=settings)
+    assert isinstance(made, Rendering)
+    assert made.viewer is not None
+    assert (made.string, made.viewer["metaTemplate"]) == ("> Be brief.> three", "mine")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        (FEW_SHOT.replace('"</E>{q}={a}"', '"{q}={a}"'), 6, "does not stand in this text"),
+        (FEW_SHOT.replace("[1, 0]", "[7]"), 7, "names the training row 7"),
+        (READER + "prompt_template: {template: 5}\n", 1, "neither a text nor a mapping"),
+        (DIALOGUE + "meta_template: {round: [{role: A}, {role: A}]}\n", 6, "the role `A` twice"),
+    ],
+)
+def test_a_failure_stands_at_the_line_that_makes_it(
+    render: Render, text: str, line: int, message: str
+) -> None:
+    made = render(text)
+    assert isinstance(made, RenderFailure)
+    assert (made.kind, made.line) == ("evaluation prompt", line)
+    assert message in made.message
+
+
+def test_a_row_that_fails_leaves_the_others(render: Render) -> None:
+    text = FEW_SHOT.replace(
+        "{type: FixKRetriever, fix_id_list: [1, 0]}", "{type: SlidingWindowRetriever, k: 1}"
+    )
+    made = render(
+        text.replace("path: data", "path: data/test.csv\nexamples: [{q: x, a: y}, {q: z, a: w}]"), rows=0
+    )
+    assert isinstance(made, Rendering)
+    assert made.viewer is not None
+    assert [row.get("failure") for row in made.viewer["all"]] == [None, None, None]
+    made = render(text.replace("path: data", "path: data/test.csv\nexamples: [{q: x, a: y}]"), rows=0)
+    assert isinstance(made, Rendering)
+    assert made.viewer is not None
+    assert [bool(row.get("failure")) for row in made.viewer["all"]] == [False, False, True]
+
+
+def test_jinja_makes_the_configuration_first(render: Render) -> None:
+    made = render(READER + "path: data\nprompt_template: {template: '{{ 1 + 1 }} {q}'}\n")
+    assert isinstance(made, Rendering)
+    assert made.string == "2 three"
+
+
+def test_examples_that_do_not_fit_are_a_problem(render: Render) -> None:
+    made = render(FEW_SHOT.replace("type: GenInferencer", "type: GenInferencer, max_seq_len: 8"))
+    assert isinstance(made, Rendering)
+    assert made.string == "two=2\nthree="
+    assert [problem.message for problem in made.problems] == [
+        "1 example does not fit into the prompt: left out."
+    ]
+
+
+def test_the_rows_that_are_asked_are_the_first_samples(tmp_path: Path, render: Render) -> None:
+    render(FEW_SHOT + "examples: [{q: x, a: y}]\n")
+    workspace = Workspace([tmp_path])
+    workspace.scan()
+    path = str(tmp_path / "prompt.yml.j2")
+    assert [sample.name for sample in samples_of(workspace.snapshot, path)] == [
+        "row 1",
+        "example 1",
+        "placeholders",
+    ]
+    assert row_sample(workspace.snapshot, path, 3).data == {"q": "five", "a": "5"}
+
+
+def test_given_values_are_asked_like_a_row(render: Render) -> None:
+    made = render(FEW_SHOT, {"q": "six", "a": "6"})
+    assert isinstance(made, Rendering)
+    assert made.string == "two=2\none=1\nsix="
