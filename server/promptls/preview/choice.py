@@ -24,6 +24,8 @@ class Choice:
     """The most tokens that the prompt may have."""
     step: int | None = None
     """Removal happens in multiples of this many tokens."""
+    meta_template: str | None = None
+    """The meta template that an evaluation prompt is laid out with."""
     source_map: bool = False
     """Whether the source map is wanted however large it is."""
 
@@ -35,6 +37,7 @@ class Choice:
             row=optional(value, "row", int),
             limit=optional(value, "limit", int),
             step=optional(value, "step", int),
+            meta_template=optional(value, "metaTemplate", str),
             source_map=optional(value, "sourceMap", bool) or False,
         )
 
@@ -61,4 +64,7 @@ def preview_job(snapshot: Snapshot, path: str, sample: Sample, choice: Choice) -
         truncation_step=choice.step,
         with_stand_ins=True,
     )
+    if job.evaluation is not None:
+        row = choice.row + 1 if choice.row is not None else None
+        job = replace(job, evaluation=replace(job.evaluation, row=row, meta_template=choice.meta_template))
     return replace(job, with_source_map=True)

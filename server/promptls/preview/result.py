@@ -9,6 +9,7 @@ from typing import Any
 
 from promptls.features.preview import part_lines
 from promptls.preview.source_map import add_source_map
+from promptls.preview.viewer import viewer_json
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.outcome import Rendering
 from promptls.rendering.samples import Sample, dataset_path, samples_of
@@ -55,6 +56,7 @@ def preview_result(
         "truncationStep": made.job.truncation_step,
         "request": _request(snapshot, path),
         "files": files,
+        "viewer": viewer_json(made, made.sample),
         "rendering": rendering,
         "failure": asdict(made.failure) if made.failure else None,
     }
@@ -66,7 +68,7 @@ def rendering_json(snapshot: Snapshot, path: str, rendering: Rendering | None) -
         return None
     lines = part_lines(snapshot, path, rendering)
     found = rendering.to_json()
-    del found["source_map"]
+    del found["source_map"], found["viewer"]
     for part in found["parts"]:
         part["line"] = lines.get(part["index"])
         part["sections"] = [section["name"] for section in part["sections"]] or None

@@ -1,0 +1,31 @@
+"""The prompts that an evaluation asks for one row, as the page shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from promptls.rendering.file_rendering import FileRendering
+from promptls.rendering.samples import Sample
+
+
+def viewer_json(made: FileRendering, sample: Sample) -> dict[str, Any] | None:
+    """The prompts with their examples, and the meta templates to choose from; None for other prompts.
+
+    `row` counts from 0; it is None where the sample is no row of the data set. The rows of examples
+    count from 0 too.
+    """
+    found = made.rendering.viewer if made.rendering else None
+    if found is None:
+        return None
+    is_row = sample.name.startswith("row ")
+    return {
+        "rows": found["rows"],
+        "row": found["row"] - 1 if is_row else None,
+        "prompts": found["prompts"],
+        "examples": [{**each, "row": each["row"] - 1} for each in found["examples"]],
+        "dropped": found["dropped"],
+        "inferencer": found["inferencer"],
+        "retriever": found["retriever"],
+        "metaTemplate": found["metaTemplate"],
+        "metaTemplates": found["metaTemplates"],
+    }
