@@ -22,17 +22,23 @@ forms that can be read (--from; guessed where it is not given):
   opencompass  an evaluation prompt with `infer_cfg`, in YAML, JSON or Python
   f-string     a text with {name} fields
   prompty      a .prompty file
+  ragas        a JSON file in which Ragas 0.2 or later saved a prompt or a metric
   object       a prompt object with `instruction`
   parts        a parts template
 forms that can be written (--to):
-  parts        from any other form
-  object       from a parts template of texts and plain inputs
+  parts            from any other form
+  object           from `ragas`, and from a parts template of texts and plain inputs
+  pydantic-prompt  from `object`: a file that `PydanticPrompt.load` of Ragas reads
+  simple-prompt    from `object` and `parts`: one that Ragas's simple `Prompt.load` reads
+  metric           the same, with `output_schema` for the values: for `DiscreteMetric.load` and its like
 
 examples:
   promptls convert messages.json                   writes messages.yml.j2
   promptls convert ask.prompty --to parts -o prompts/ask.yml.j2
   promptls convert prompt.txt --from f-string -o - | less
   promptls convert triage.yml.j2 --to object       writes triage_object.yml.j2
+  promptls convert correctness.json --to object    a metric of Ragas, as a prompt object
+  promptls convert judge.yml.j2 --to simple-prompt writes judge.json
 
 exit codes: 0 converted, 1 it cannot be converted, 2 wrong use"""
 
@@ -123,7 +129,10 @@ def _write(text: str, arguments: argparse.Namespace) -> Path | None:
 
 def _beside(arguments: argparse.Namespace) -> Path:
     """A name beside the source: its own with our ending, and the form where that is the source's name."""
+    from promptls.conversions.registry import JSON_TARGETS
+
     source = Path(os.path.abspath(arguments.file))  # noqa: PTH100 - as above
     stem = source.name.split(".")[0] or "prompt"
-    path = source.with_name(stem + _ENDING)
-    return source.with_name(f"{stem}_{arguments.target}{_ENDING}") if path == source else path
+    ending = ".json" if arguments.target in JSON_TARGETS else _ENDING
+    path = source.with_name(stem + ending)
+    return source.with_name(f"{stem}_{arguments.target}{ending}") if path == source else path

@@ -27,7 +27,7 @@ def prompt_object(conversation: Conversation) -> Converted:
     inputs = dict.fromkeys(
         piece.text for message in conversation.messages for piece in message.pieces if piece.kind == "input"
     )
-    texts = [_instruction(message) for message in conversation.messages if not _is_input(message)]
+    texts = [instruction_text(message) for message in conversation.messages if not _is_input(message)]
     instruction = "\n\n".join(text for text in texts if text.strip())
     if not instruction.strip():
         raise Failure("the prompt has no text that could be an instruction")
@@ -47,7 +47,12 @@ def prompt_object(conversation: Conversation) -> Converted:
         header["output_key"] = _DEFAULT_OUTPUT
         header["output_type"] = "str"
         lost.append(f"`output_key` is `{_DEFAULT_OUTPUT}`, as the template named none")
-    return Converted("\n".join([*_lines(header, instruction), ""]), tuple(dict.fromkeys(lost)))
+    return Converted(object_text(header, instruction), tuple(dict.fromkeys(lost)))
+
+
+def object_text(header: Mapping[str, Any], instruction: str) -> str:
+    """The file of a prompt object with this instruction and these other keys."""
+    return "\n".join([*_lines(header, instruction), ""])
 
 
 def _is_input(message: Message) -> bool:
@@ -55,7 +60,7 @@ def _is_input(message: Message) -> bool:
     return len(written) == 1 and written[0].kind == "input"
 
 
-def _instruction(message: Message) -> str:
+def instruction_text(message: Message) -> str:
     """The message's text; Ragas takes braces for fields, so that those of the text stand twice."""
     return "".join(
         f"{{{piece.text}}}" if piece.kind == "input" else piece.text.replace("{", "{{").replace("}", "}}")

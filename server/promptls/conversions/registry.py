@@ -12,10 +12,12 @@ import yaml
 from promptls.conversions.conversation import Conversation, Converted
 from promptls.text.failure import Failure, FilePlace, WrongUse
 
-Source = Literal["chat", "opencompass", "f-string", "prompty", "object", "parts"]
-Target = Literal["parts", "object"]
+Source = Literal["chat", "opencompass", "f-string", "prompty", "ragas", "object", "parts"]
+Target = Literal["parts", "object", "pydantic-prompt", "simple-prompt", "metric"]
 SOURCES: Final[tuple[str, ...]] = get_args(Source)
 TARGETS: Final[tuple[str, ...]] = get_args(Target)
+JSON_TARGETS: Final = frozenset({"pydantic-prompt", "simple-prompt", "metric"})
+"""The forms that are JSON: files that Ragas loads."""
 _TAG: Final = re.compile(r"\{[{%]")
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -32,10 +34,16 @@ def convert(text: str, path: str, source: str, target: str) -> Converted:
             f"the file is of the form `{target}` already", FilePlace(path), f"choose `--to {other}`"
         )
     try:
+        if (made := _from_mapping(text, path, source, target)) is not None:
+            return made
         conversation = _read(text, path, source)
     except Failure as failure:
         failure.place = failure.place or FilePlace(path)
         raise
+    if target in JSON_TARGETS and source == "parts":
+        from promptls.conversions.ragas_writer import saved_conversation
+
+        return saved_conversation(conversation, target)
     if target == "parts":
         from promptls.conversions.parts_writer import parts_template
 
@@ -47,6 +55,19 @@ def convert(text: str, path: str, source: str, target: str) -> Converted:
             f"there is no way from `{source}` to `{target}`", FilePlace(path), "convert it to `parts` first"
         )
     return prompt_object(conversation)
+
+
+def _from_mapping(text: str, path: str, source: str, target: str) -> Converted | None:
+    """What is made without going over messages; None for other pairs of forms."""
+    if source == "ragas" and target == "object":
+        from promptls.conversions.ragas_reader import object_of_saved
+
+        return object_of_saved(_mapping(text, path))
+    if source == "object" and target in JSON_TARGETS:
+        from promptls.conversions.ragas_writer import saved_object
+
+        return saved_object(_mapping(text, path), target)
+    return None
 
 
 def _read(text: str, path: str, source: str) -> Conversation:
@@ -74,7 +95,11 @@ def _read(text: str, path: str, source: str) -> Conversation:
         from promptls.conversions.opencompass_python import read_configuration
 
         return read_opencompass(read_configuration(text))
-    mapping = _mapping(text, is_template=path.endswith(".j2"))
+    mapping = _mapping(text, path)
+    if source == "ragas":
+        from promptls.conversions.ragas_reader import read_ragas_file
+
+        return read_ragas_file(mapping)
     if source == "object":
         from promptls.conversions.prompt_object import read_object
 
@@ -82,13 +107,13 @@ def _read(text: str, path: str, source: str) -> Conversation:
     return read_opencompass(mapping)
 
 
-def _mapping(text: str, *, is_template: bool) -> Mapping[str, Any]:
+def _mapping(text: str, path: str) -> Mapping[str, Any]:
     """The mapping in a YAML or JSON text; raises Failure for others, and for templates with Jinja in them."""
     from promptls.syntax.chunk import cut
     from promptls.syntax.yaml.compose import compose
     from promptls.text.span import Span
 
-    (chunk,) = cut(text if is_template else "", at_items=False)
+    (chunk,) = cut(text if path.endswith(".j2") else "", at_items=False)
     if any(tag.kind != "comment" for tag in chunk.tags):
         raise Failure(
             "the file has Jinja in it, so that nobody knows its text",
@@ -121,6 +146,8 @@ def guess(text: str, path: str) -> str | None:
     if name.endswith((".j2", ".yml", ".yaml")):
         return _form_of_ours(text)
     start = text.lstrip("\ufeff \t\r\n")
+    if start[:1] == "{" and (form := _form_of_json(start)) is not None:
+        return form
     if name.endswith(".json") or (start[:1] in {"[", "{"} and '"role"' in text):
         return _form_of_ours(text) or "chat" if '"infer_cfg"' in text else "chat"
     if re.match(r"---[ \t]*\r?\n", start) and re.search(r"^(system|user)\s*:", text, re.MULTILINE):
@@ -128,6 +155,21 @@ def guess(text: str, path: str) -> str | None:
     if "{" in text and not _TAG.search(text):
         return "f-string"
     return _form_of_ours(text) or ("f-string" if name.endswith((".txt", ".md", ".prompt")) else None)
+
+
+def _form_of_json(text: str) -> str | None:
+    """Whether a JSON text is a prompt of Ragas, of 0.1 or later."""
+    import json
+
+    from promptls.systems.ragas.saved_prompt import form_of
+
+    try:
+        loaded = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if form_of(loaded) is not None:
+        return "ragas"
+    return "object" if isinstance(loaded, dict) and {"instruction", "input_keys"} <= set(loaded) else None
 
 
 def _form_of_ours(text: str) -> str | None:

@@ -8,6 +8,7 @@ from typing import Final
 from promptls.conversions.registry import convert
 from promptls.features.refactorings.refactoring import Change, Offer, Place, refused
 from promptls.meaning.kind import Kind
+from promptls.systems.ragas.saved_prompt import form_of
 from promptls.text.failure import Failure
 from promptls.workspace.disk import ENDINGS
 
@@ -24,6 +25,8 @@ _FORMS: Final = {
 def convert_file(place: Place) -> Offer | None:
     """The file in another form, beside it; offered on its first line."""
     form = _FORMS.get(place.kind)
+    if form is not None and form_of(place.template.declarations.data) is not None:
+        form = ("ragas", *form[1:])
     source_text = place.template.source
     if form is None or source_text.place(place.span.start).line > 0 or len(source_text) > _LONGEST:
         return None
