@@ -94,7 +94,7 @@ CONTAINED = [
     (in_content("{% set tone = 1 %}{% set <CURSOR> %}"), ["tone"]),
     (in_content("{% block a %}{% block b %}x{% endblock %}{% endblock <CURSOR> %}"), ["a"]),
     (
-        "{% extends 'base.yml.j2' %}\n{% block <CURSOR> %}\n-- base.yml.j2 --\n{% block head %}\n{% endblock %}\n- name: a\n",
+        "{% extends 'b.yml.j2' %}\n{% block <CURSOR> %}\n-- b.yml.j2 --\n- name: a\n{% block head %}\n",
         ["head"],
     ),
     ("{% block a %}{{ self.<CURSOR> }}{% endblock %}\n- name: a\n  content: x\n", ["a"]),

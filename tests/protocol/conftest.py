@@ -35,6 +35,7 @@ def make_client() -> LanguageClient:
 
     counted(types.WORKSPACE_INLAY_HINT_REFRESH)
     counted(types.WORKSPACE_CODE_LENS_REFRESH)
+    counted(types.WORKSPACE_FOLDING_RANGE_REFRESH)
     client.registered = []
 
     @client.feature(types.CLIENT_REGISTER_CAPABILITY)

@@ -93,3 +93,40 @@ async def test_a_section_is_known_by_the_files_that_include_it(code: Editor) -> 
 
     await code.rules(uri, ["unknown-part-key"])
     assert await code.lenses(uri) == []
+
+
+async def test_settings_files_are_completed_and_explained(editor: Editor) -> None:
+    uri = editor.open("promptls.toml", 'encoding = "o200k_base"\n[rules]\nunknown-role = ""\n')
+
+    found = await editor.client.text_document_completion_async(
+        types.CompletionParams(types.TextDocumentIdentifier(uri), types.Position(2, 16))
+    )
+    told = await editor.client.text_document_hover_async(
+        types.HoverParams(types.TextDocumentIdentifier(uri), types.Position(0, 3))
+    )
+
+    assert [item.label for item in found.items] == ["error", "warning", "information", "hint", "off"]
+    assert "The tiktoken encoding" in told.contents.value
+
+
+async def test_settings_files_are_asked_for_where_the_client_can_send_them(code: Editor) -> None:
+    async def registered() -> list[str]:
+        await asyncio.sleep(0)
+        return code.client.registered
+
+    await eventually(registered, lambda methods: types.TEXT_DOCUMENT_HOVER in methods)
+
+
+async def test_folds_are_asked_for_again_when_a_file_becomes_a_section(code: Editor) -> None:
+    uri = code.open("part.yml.j2", "{% if a %}\nhello\n{% endif %}\n")
+    folds = types.FoldingRangeParams(types.TextDocumentIdentifier(uri))
+    assert await code.client.text_document_folding_range_async(folds) is None
+
+    code.open("whole.yml.j2", '{% include "part.yml.j2" %}\n- name: a\n  content: x\n')
+
+    async def asked() -> int:
+        await asyncio.sleep(0)
+        return code.client.refreshed.get(types.WORKSPACE_FOLDING_RANGE_REFRESH, 0)
+
+    await eventually(asked, lambda count: count > 0)
+    assert await code.client.text_document_folding_range_async(folds)

@@ -23,6 +23,7 @@ VSCODE = types.ClientCapabilities(
             resolve_support=types.ClientSymbolResolveOptions(["location.range"]),
         ),
         semantic_tokens=types.SemanticTokensWorkspaceClientCapabilities(refresh_support=True),
+        folding_range=types.FoldingRangeWorkspaceClientCapabilities(refresh_support=True),
         did_change_configuration=types.DidChangeConfigurationClientCapabilities(dynamic_registration=True),
         did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(
             dynamic_registration=True, relative_pattern_support=True
@@ -53,7 +54,7 @@ VSCODE = types.ClientCapabilities(
         ),
         diagnostic=types.DiagnosticClientCapabilities(dynamic_registration=True),
         hover=types.HoverClientCapabilities(
-            content_format=[types.MarkupKind.Markdown, types.MarkupKind.PlainText]
+            dynamic_registration=True, content_format=[types.MarkupKind.Markdown, types.MarkupKind.PlainText]
         ),
         completion=types.CompletionClientCapabilities(
             dynamic_registration=True,

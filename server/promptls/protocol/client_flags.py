@@ -20,6 +20,10 @@ class ClientFlags:
     """Asks again for all inlay hints when it is told to."""
     refreshes_code_lenses: bool = False
     """Asks again for all code lenses when it is told to."""
+    refreshes_folds: bool = False
+    """Asks again for all folds when it is told to."""
+    registers_documents: bool = False
+    """Sends documents, and asks about them, that it is told of while it runs."""
     refreshes_semantic_tokens: bool = False
     """Asks again for all semantic tokens when it is told to."""
     related_information: bool = False
@@ -150,6 +154,10 @@ def client_flags(capabilities: types.ClientCapabilities) -> ClientFlags:
         refreshes_diagnostics=has("workspace.diagnostics.refresh_support"),
         refreshes_inlay_hints=has("workspace.inlay_hint.refresh_support"),
         refreshes_code_lenses=has("workspace.code_lens.refresh_support"),
+        refreshes_folds=has("workspace.folding_range.refresh_support"),
+        registers_documents=has("text_document.synchronization.dynamic_registration")
+        and has("text_document.completion.dynamic_registration")
+        and has("text_document.hover.dynamic_registration"),
         refreshes_semantic_tokens=has("workspace.semantic_tokens.refresh_support"),
         related_information=has("text_document.publish_diagnostics.related_information")
         or has("text_document.diagnostic.related_information"),

@@ -17,6 +17,7 @@ from promptls.protocol.configuration import report_problems
 from promptls.protocol.convert import is_file, path_of, unit_of, uri_of
 from promptls.protocol.dataset_findings import DatasetFindings
 from promptls.protocol.diagnostics import Diagnostics
+from promptls.protocol.folds import Folds
 from promptls.protocol.rendered_findings import RenderedFindings
 from promptls.protocol.renderings import Renderings
 from promptls.protocol.runs import Runs
@@ -49,6 +50,7 @@ class Session:
         self.renderings: Final = Renderings(self)
         self.rendered_findings: Final = RenderedFindings(self)
         self.semantic_tokens: Final = SemanticTokens(self)
+        self.folds: Final = Folds(self)
         self.symbol_index: Final = SymbolIndex(self)
         self.settling: Final = Settling(self)
         self.scan: Final = Scan(self)
@@ -116,6 +118,7 @@ class Session:
         self.renderings.file_closed(path)
         self.rendered_findings.file_closed(path)
         self.semantic_tokens.file_closed(path)
+        self.folds.file_closed(path)
         self.forget_uri(path)
 
     def files_changed(self, paths: list[str]) -> None:
@@ -162,6 +165,11 @@ class Session:
         """Let the client ask for its code lenses again, where it can be told to."""
         if self.flags.refreshes_code_lenses:
             self.server.workspace_code_lens_refresh(None)
+
+    def refresh_folds(self) -> None:
+        """Let the client ask for its folds again, where it can be told to."""
+        if self.flags.refreshes_folds:
+            self.server.workspace_folding_range_refresh(None)
 
     def refresh_semantic_tokens(self) -> None:
         """Let the client ask for its semantic tokens again, where it can be told to."""

@@ -50,7 +50,9 @@ class Settling:
     def _settled(self) -> None:
         session = self._session
         snapshot = session.snapshot
-        session.semantic_tokens.look_again(self._around())
+        around = self._around()
+        session.semantic_tokens.look_again(around)
+        session.folds.look_again(around)
         affected = [
             path
             for path in snapshot.open_files

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from promptls.features.callables import exported_macro, module_at, named_at
+from promptls.features.completion.item import SETTING
 from promptls.features.completion.keys import key_documentation
 from promptls.features.completion.request import Request
 from promptls.features.completion.values import value_documentation
@@ -57,6 +58,10 @@ def documentation(
 
     `source` and `where` are those of the completion that the item is of, and `offset` its place.
     """
+    if source == SETTING:
+        from promptls.features.settings_file.explain import setting_names, setting_text
+
+        return setting_text((*where[1:], *setting_names(path, label)))
     template = snapshot.template(path)
     if template is None:
         return ""

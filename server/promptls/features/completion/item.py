@@ -22,6 +22,8 @@ ItemKind = Literal[
     "field",
 ]
 
+SETTING: Final = "setting"
+"""The source of the items for a settings file."""
 FIRST: Final = 0
 """The rank of what is due."""
 

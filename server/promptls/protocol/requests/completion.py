@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from promptls.features.completion import Completion, Item, complete
+from promptls.features.settings_file import complete_settings, is_settings_file
 from promptls.meaning.kind import Kind
 from promptls.protocol.convert import is_file, path_of, range_json
 from promptls.protocol.dispatch import attempted
@@ -43,7 +44,8 @@ def completion(session: Session, params: dict[str, Any]) -> dict[str, Any] | Non
     """What may stand at the position, laid out as the client takes it."""
     uri = params["textDocument"]["uri"]
     path = path_of(uri)
-    if session.kind(path) is Kind.OTHER and is_file(path) and not has_prompt_name(path):
+    is_settings = is_settings_file(path)
+    if session.kind(path) is Kind.OTHER and is_file(path) and not has_prompt_name(path) and not is_settings:
         return None
     snapshot = session.snapshot
     template = snapshot.template(path)
@@ -53,8 +55,12 @@ def completion(session: Session, params: dict[str, Any]) -> dict[str, Any] | Non
     offset = template.source.offset(position["line"], position["character"], session.unit)
     context = params.get("context") or {}
     trigger = context.get("triggerCharacter") or "" if context.get("triggerKind") == _BY_CHARACTER else ""
-    newest = session.renderings.newest(path)
-    found = attempted(METHOD, partial(complete, snapshot, path, offset, newest, trigger))
+    if is_settings:
+        answer = partial(complete_settings, snapshot, path, offset, trigger)
+    else:
+        newest = session.renderings.newest(path)
+        answer = partial(complete, snapshot, path, offset, newest, trigger)
+    found = attempted(METHOD, answer)
     if found is None:
         return None
     data = {"uri": uri, "source": found.source, "path": list(found.path), "offset": offset}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from promptls.features.folding import LineFold, folds
+from promptls.protocol.convert import path_of
 from promptls.syntax.source import Source
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ _KINDS = (types.FoldingRangeKind.Region.value, types.FoldingRangeKind.Comment.va
 
 def folding_range(session: Session, params: dict[str, Any]) -> list[dict[str, Any]] | None:
     """What can be folded: by whole lines, and no more than so many, for a client that says so."""
+    session.folds.asked_for(path_of(params["textDocument"]["uri"]))
     path = session.prompt_path(params["textDocument"]["uri"])
     template = session.snapshot.template(path) if path is not None else None
     if path is None or template is None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from promptls.features.hover import hover as hover_at
-from promptls.protocol.convert import from_position, to_range
+from promptls.features.settings_file import explain_setting, is_settings_file
+from promptls.protocol.convert import from_position, path_of, to_range
 from promptls.protocol.plain_text import without_markdown
 
 if TYPE_CHECKING:
@@ -17,16 +18,20 @@ if TYPE_CHECKING:
 
 async def hover(session: Session, params: types.HoverParams) -> types.Hover | None:
     """What is known of the place, in Markdown where the client shows it."""
-    path = session.prompt_path(params.text_document.uri)
-    if path is None:
+    path = path_of(params.text_document.uri)
+    is_settings = is_settings_file(path)
+    if not is_settings and session.prompt_path(params.text_document.uri) is None:
         return None
-    newest = await session.renderings.first(path)
+    newest = None if is_settings else await session.renderings.first(path)
     snapshot = session.snapshot
     template = snapshot.template(path)
     if template is None:
         return None
     offset = from_position(template.source, params.position, session.unit)
-    found = hover_at(snapshot, path, offset, newest, partial(session.runs.current, path))
+    if is_settings:
+        found = explain_setting(snapshot, path, offset)
+    else:
+        found = hover_at(snapshot, path, offset, newest, partial(session.runs.current, path))
     if found is None:
         return None
     markdown = session.flags.markdown

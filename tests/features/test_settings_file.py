@@ -1,0 +1,116 @@
+"""What is offered and told in a settings file, at the cursor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.features.completion.documentation import documentation
+from promptls.features.settings_file import complete_settings, explain_setting
+from promptls.workspace.snapshot import Snapshot
+from promptls.workspace.workspace import Workspace
+
+CURSOR = "|"
+
+
+def at(text: str, name: str = "promptls.toml") -> tuple[Snapshot, str, int]:
+    path = str(Path("/project") / name)
+    workspace = Workspace([Path("/project")])
+    workspace.open(path, text.replace(CURSOR, "", 1), 1)
+    return workspace.snapshot, path, text.index(CURSOR)
+
+
+OFFERED = {
+    "|": ["encoding", "token_limit", "roles"],
+    "[|": ["rules", "models.", "rendering"],
+    "encoding = |": ["o200k_base"],
+    'encoding = "o2|00"': ["o200k_base"],
+    "[rules]\nun|": ["unknown-role", "unused-input"],
+    '[rules]\nunknown-role = "|': ["error", "off"],
+    "rules.un|": ["unknown-role"],
+    'rules = { unknown-role = "|" }': ["hint"],
+    '[models.fast]\nprovider = "|"': ["openai", "local"],
+    "[models.fast]\n|": ["provider", "base_url"],
+    'roles = [\n  "user",\n  "|"\n]': ["assistant"],
+    "[inlay_hints]\ntokens = |": ["true", "false"],
+    "default_model = '|'": ["local:smollm2"],
+    "[experiments.first.budget]\n|": ["calls", "cost"],
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), OFFERED.items(), ids=OFFERED)
+def test_what_the_schema_has_is_offered(text: str, expected: list[str]) -> None:
+    found = complete_settings(*at(text))
+
+    labels = [item.label for item in found.items] if found else []
+    assert [label for label in expected if label not in labels] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["# |", 'name = "x" |', 'encoding = """\n|', "[nobody]\n|", "token_limit = |", "é = '😀|'"]
+)
+def test_nothing_is_offered_where_nothing_is_known(text: str) -> None:
+    assert complete_settings(*at(text)) is None
+
+
+def test_a_key_is_written_with_what_its_value_takes() -> None:
+    found = complete_settings(*at("|"))
+    there = complete_settings(*at("enc|od = 'x'"))
+
+    assert found is not None
+    assert there is not None
+    assert {item.label: item.snippet for item in found.items}["roles"] == "roles = [$1]$0"
+    assert {item.label: item.plain_text for item in there.items}["encoding"] == "encoding"
+    assert (there.insert.start, there.insert.end, there.replace.end) == (0, 3, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[tool.promptls]\nenc|", "encoding"),
+        ("[tool.promptls.rules]\n|", "unknown-role"),
+        ("[tool.|", "tool.promptls"),
+    ],
+)
+def test_in_pyproject_only_the_own_table_counts(text: str, expected: str) -> None:
+    found = complete_settings(*at(text, "pyproject.toml"))
+
+    assert found is not None
+    assert expected in {item.label for item in found.items}
+    assert complete_settings(*at("[tool.ruff]\n|", "pyproject.toml")) is None
+    assert complete_settings(*at("|", "pyproject.toml")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("enc|oding = 'x'", 'string, by default `"o200k_base"`'),
+        ("[ren|dering]\n", "Limits of the rendering process."),
+        ("[rules]\nunknown-r|ole = 'off'", "its severity; by default"),
+        ("[rendering]\ntime|out = 3", "Seconds a rendering may take."),
+    ],
+)
+def test_a_key_is_explained(text: str, expected: str) -> None:
+    found = explain_setting(*at(text))
+
+    assert found is not None
+    assert expected in found.markdown
+
+
+@pytest.mark.parametrize("text", ["nobo|dy = 1", "[nobo|dy]", "encoding = 'o2|'", "|", "[|"])
+def test_what_is_no_setting_is_not_explained(text: str) -> None:
+    assert explain_setting(*at(text)) is None
+
+
+def test_an_offered_key_is_documented() -> None:
+    snapshot, path, offset = at("[rendering]\n|")
+
+    assert "Seconds" in documentation(snapshot, path, "timeout", "setting", ("", "rendering"), offset)
+
+
+def test_no_place_of_any_prefix_fails() -> None:
+    text = '[rules]\n"a" = { b = ["c", \'d\'], "e.f" = 1 } # g\n[[x.y]]\nk."l" = """m\n"""\nn = [1,\n2]\n'
+    for end in range(len(text) + 1):
+        complete_settings(*at(f"{text[:end]}|"))
+        explain_setting(*at(f"{text[:end]}|{text[end:]}"))
