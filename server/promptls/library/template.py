@@ -11,6 +11,7 @@ from typing import Any, Final
 from promptls.library.compiled import CompiledFiles
 from promptls.library.counter import Encode, counter
 from promptls.library.error import PromptError
+from promptls.library.file_kind import is_object_file
 from promptls.library.items import load_items
 from promptls.library.rendered import Counting, RenderedPrompt
 from promptls.rendering.culprit import Culprit, culprit_of
@@ -31,7 +32,7 @@ _QUICK_SECONDS: Final = 0.3
 """Renderings that fail later than this are not made again to find the line."""
 
 
-def load(
+def load(  # noqa: PLR0913 - each is one thing that a caller may say
     path: str | os.PathLike[str],
     *,
     encoding: str | Encode = "o200k_base",
@@ -40,8 +41,12 @@ def load(
     allow_token_overrides: bool = False,
     markers: Markers = DEFAULT_MARKERS,
     sandboxed: bool = True,
+    ragas_version: str | None = None,
 ) -> PromptTemplate:
     """The parts template in the file at `path`, compiled; it renders as Prompt Poet renders it.
+
+    A prompt object, in YAML or in JSON that Ragas has saved, renders to one message, as Ragas renders
+    it; `ragas_version`, such as `0.1.21`, is the release that it is for where the file names none.
 
     `path` counts from the folder of the process, as it is now. What the file includes is looked up
     from the file's folder. Compiled files are kept by path, time of change and size: a file that
@@ -65,7 +70,13 @@ def load(
     absolute = os.path.normpath(Path(path).absolute())
     try:
         counting = Counting(absolute, counter(encoding), allow_token_overrides, token_limit, truncation_step)
-        template = PromptTemplate(Path(absolute), options, counting)
+        file = Path(absolute)
+        if is_object_file(file):
+            from promptls.library.object_file import PromptObjectFile
+
+            template: PromptTemplate = PromptObjectFile(file, options, counting, ragas_version)
+        else:
+            template = PromptTemplate(file, options, counting)
         template.compile()
     except PromptPoetError as error:
         raise PromptError(error, absolute) from error
@@ -73,7 +84,7 @@ def load(
 
 
 class PromptTemplate:
-    """A parts template that `load` has compiled. It may be rendered in several threads at once."""
+    """A prompt file that `load` has compiled. It may be rendered in several threads at once."""
 
     def __init__(self, path: Path, options: RenderOptions, counting: Counting) -> None:
         """The template at the absolute `path`, not yet compiled."""
@@ -113,6 +124,10 @@ class PromptTemplate:
                 raise PromptError(error, self._counting.path) from error
             raise PromptError(error, self._counting.path, self._culprit(error, given)) from error
         return RenderedPrompt(parts, (), rendered.text, self._counting)
+
+    def format(self, **inputs: Any) -> str:
+        """The prompt for these inputs as one text; raises PromptError as `render` and `string` do."""
+        return self.render(inputs).string
 
     def _culprit(self, error: PromptPoetError, data: Mapping[str, Any]) -> Culprit | None:
         """What made a rendered text that cannot be read, found by rendering once more with a map."""
