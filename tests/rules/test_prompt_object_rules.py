@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
+from promptls.features.formatting import file_edits
 from promptls.rules.check import check
 from promptls.rules.rule import Finding
+from promptls.text.span import Span
 from promptls.workspace.workspace import Workspace
 from support.fixture import check_findings, check_fix
 
@@ -180,6 +182,16 @@ def test_json_that_is_right_or_no_prompt_is_left_alone(saved: Any) -> None:
     workspace = Workspace([Path("/project")])
     workspace.open("/project/saved.json", json.dumps(saved), 1)
     assert check(workspace.snapshot, "/project/saved.json") == ()
+
+
+def test_json_is_checked_and_neither_mended_nor_laid_out_as_yaml() -> None:
+    path = "/project/saved.json"
+    workspace = Workspace([Path("/project")])
+    workspace.open(path, '{"instruction":   "a", "output_key": "b", "examples": []}', 1)
+    workspace.edit(path, 2, [(Span(18, 19), '"{% '), (Span(22, 23), "")])
+    (finding,) = check(workspace.snapshot, path)
+    assert (finding.rule, finding.fixes) == ("missing-input-keys", ())
+    assert file_edits(workspace.snapshot, path) == ()
 
 
 # -- the real library ---------------------------------------------------------------------

@@ -9,6 +9,9 @@ export const DOCUMENTS = [
   { scheme: "file", language: LANGUAGE },
   { scheme: "untitled", language: LANGUAGE },
   { scheme: "file", pattern: "**/*.{yml,yaml}.j2" },
+  // Where prompts and metrics of Ragas are saved; the server is silent on all other JSON.
+  { scheme: "file", language: "json", pattern: "**/{prompts,metrics,english}/*.json" },
+  { scheme: "file", language: "json", pattern: "**/*_english.json" },
 ];
 
 export function isPrompt(document: vscode.TextDocument): boolean {

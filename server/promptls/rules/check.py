@@ -7,6 +7,7 @@ with the rules that need them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from promptls.meaning.kind import Kind
@@ -49,6 +50,9 @@ def check(snapshot: Snapshot, path: str, *, suppressed: bool = False) -> tuple[F
         findings += in_names(context, choice, rule, severity)
     if not findings:
         return ()
+    if not template.source.has_jinja:
+        # What mends YAML would break JSON.
+        findings = [replace(finding, fixes=()) for finding in findings]
     silenced = suppressed_lines(template.source)
     if silenced or suppressed:
         findings = [

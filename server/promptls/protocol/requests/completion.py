@@ -49,8 +49,8 @@ def completion(session: Session, params: dict[str, Any]) -> dict[str, Any] | Non
         return None
     snapshot = session.snapshot
     template = snapshot.template(path)
-    if template is None:
-        return None
+    if template is None or not (template.source.has_jinja or is_settings):
+        return None  # what is offered is YAML and Jinja
     position = params["position"]
     offset = template.source.offset(position["line"], position["character"], session.unit)
     context = params.get("context") or {}
