@@ -66,7 +66,7 @@ def metric_file(path: str, value: NamedValue) -> tuple[str | None, str]:
     """The Python file of a metric, and the name of its function there."""
     if value.file is not None:
         return file_beside(path, value.file), value.name.rpartition(":")[2]
-    from promptls.metrics.ready import READY_METRICS
+    from promptls.metrics.registry import READY_METRICS
 
     metric = READY_METRICS.get(value.name)
     return (inspect.getsourcefile(metric.function), metric.function.__name__) if metric else (None, "")

@@ -11,13 +11,16 @@ from promptls.text.failure import WrongUse
 from promptls.text.nearest import did_you_mean
 
 RESPONSE_NAMES = ("response", "prediction", "predicted")
+ANSWER_NAMES = ("seconds", "tokens", "cost", "output_schema")
+"""What is known of an answer beside its text: US dollars for `cost`, the schema that it was held to."""
 EXPECTED_PREFIX = "expected_"
 
 
 def check_binding(metric: Metric, columns: Sequence[str], output_key: str | None) -> None:
     """Raises `WrongUse` when a row with `columns` cannot give `metric` a parameter that it needs."""
-    for name in metric_parameters(metric).required:
-        if _source(name, columns, output_key) is None:
+    for parameter in metric_parameters(metric).required:
+        name = metric.columns.get(parameter, parameter)
+        if parameter not in metric.options and _source(name, columns, output_key) is None:
             listed = ", ".join(f"`{column}`" for column in columns)
             wanted = name.removeprefix(EXPECTED_PREFIX)
             raise WrongUse(
@@ -34,13 +37,18 @@ def is_bound(parameter: str, columns: Sequence[str], output_key: str | None) -> 
 
 
 def bound_arguments(
-    metric: Metric, row: Mapping[str, Any], response: str, output_key: str | None
+    metric: Metric,
+    row: Mapping[str, Any],
+    response: str,
+    output_key: str | None,
+    answer: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The arguments for `metric`, taken from the row and the response by the parameters' names.
+    """The arguments for `metric`, by the parameters' names: its options, then the row and the response.
 
     `response`, `prediction` and `predicted` are the model's response; `row` is the whole row; a
     column's name is its value, also behind `expected_`; `expected` is the column of that name,
-    else the column of the prompt's output key.
+    else the column of the prompt's output key. Of what `answer` says beside the response, the names
+    in `ANSWER_NAMES` are known.
     """
     parameters = metric_parameters(metric)
     columns = tuple(row)
@@ -49,24 +57,30 @@ def bound_arguments(
         names += ["response", *(column for column in columns if column not in names)]
     arguments: dict[str, Any] = {}
     for name in names:
-        source = _source(name, columns, output_key)
-        if source == "response":
+        source = _source(metric.columns.get(name, name), columns, output_key)
+        if name in metric.options:
+            arguments[name] = metric.options[name]
+        elif source == "response":
             arguments[name] = response
         elif source == "row":
             arguments[name] = dict(row)
+        elif source == "answer":
+            arguments[name] = (answer or {}).get(name)
         elif source is not None:
             arguments[name] = row[source.removeprefix("column ")]
     return arguments
 
 
 def _source(name: str, columns: Sequence[str], output_key: str | None) -> str | None:
-    """`response`, `row`, `column <name>`, or None for a name that stands for nothing."""
+    """`response`, `row`, `answer`, `column <name>`, or None for a name that stands for nothing."""
     if name == "response":
         return "response"
     if name in columns:
         return f"column {name}"
     if name in RESPONSE_NAMES:
         return "response"
+    if name in ANSWER_NAMES:
+        return "answer"
     if name == "row":
         return "row"
     if name == "expected" and output_key in columns:

@@ -18,13 +18,16 @@ def discrete_metric(
 
 
 def numeric_metric(
-    *, name: str | None = None, allowed_values: tuple[float, float] | range | None = (0.0, 1.0)
+    *,
+    name: str | None = None,
+    allowed_values: tuple[float, float] | range | None = (0.0, 1.0),
+    lower_is_better: bool = False,
 ) -> Callable[[Callable[..., Any]], Metric]:
-    """A decorator for functions that return a number; more is better.
+    """A decorator for functions that return a number; more is better, if not said otherwise.
 
     `allowed_values` is the lowest and the highest value, both included, or a range, or None for any.
     """
-    return _decorator(name, "numeric", allowed_values)
+    return _decorator(name, "numeric", allowed_values, lower_is_better=lower_is_better)
 
 
 def ranking_metric(
@@ -39,9 +42,10 @@ def ranking_metric(
 
 
 def _decorator(
-    name: str | None, kind: Kind, allowed_values: AllowedValues
+    name: str | None, kind: Kind, allowed_values: AllowedValues, *, lower_is_better: bool = False
 ) -> Callable[[Callable[..., Any]], Metric]:
     def decorate(function: Callable[..., Any]) -> Metric:
-        return Metric(name or function.__name__, kind, allowed_values, function)
+        chosen = name or function.__name__
+        return Metric(chosen, kind, allowed_values, function, lower_is_better=lower_is_better)
 
     return decorate

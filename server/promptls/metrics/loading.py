@@ -10,29 +10,34 @@ import importlib.util
 import inspect
 import sys
 import traceback
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from promptls.metrics.metric import Metric
-from promptls.metrics.ready import READY_METRICS
+from promptls.metrics.registry import READY_METRICS
+from promptls.settings.header import NamedMetric
 from promptls.text.failure import Failure, FilePlace, WrongUse
 from promptls.text.nearest import nearest
 
 
-def load_metric(name: str, root: Path) -> Metric:
-    """The metric `name`; a file's path is read from `root`.
+def load_metric(name: str, root: Path, named: Mapping[str, NamedMetric] | None = None) -> Metric:
+    """The metric `name`, one of `named` or any other; a file's path is read from `root`.
 
     A plain function counts as a numeric metric without limits when it is not decorated; an object
     of another library counts when it has `score`. Raises `WrongUse` for a file or a name that is
     not there, `Failure` for a file that cannot be run.
     """
+    if named and name in named:
+        return _with_options(name, named[name], load_metric(named[name].use, root))
     file, colon, attribute = name.rpartition(":")
     if not colon or not file.endswith(".py"):
         if name in READY_METRICS:
             return READY_METRICS[name]
         known = ", ".join(f"`{ready}`" for ready in READY_METRICS)
-        near = nearest(name, READY_METRICS)
+        near = nearest(name, [*READY_METRICS, *(named or ())])
         hint = f"did you mean `{near}`? " if near else ""
         raise WrongUse(
             f"there is no metric `{name}`",
@@ -48,6 +53,21 @@ def load_metric(name: str, root: Path) -> Metric:
             f"did you mean `{near}`?" if near else f"write a function `{attribute}` in it",
         )
     return _as_metric(found, attribute, path)
+
+
+def _with_options(name: str, chosen: NamedMetric, metric: Metric) -> Metric:
+    """The metric under another name, with the values and columns that are fixed for it."""
+    parameters = metric_parameters(metric)
+    known = [*parameters.required, *parameters.optional]
+    for option in {**chosen.options, **chosen.columns}:
+        if option not in known and not parameters.takes_any:
+            near = nearest(option, known)
+            listed = ", ".join(f"`{each}`" for each in known)
+            raise WrongUse(
+                f"the metric `{name}` has an option `{option}`, which `{chosen.use}` does not take",
+                remedy=f"did you mean `{near}`?" if near else f"it takes {listed}",
+            )
+    return replace(metric, name=name, options=chosen.options, columns=chosen.columns, judge=chosen.model)
 
 
 class Parameters(NamedTuple):

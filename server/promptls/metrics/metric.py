@@ -7,7 +7,7 @@ import contextlib
 import inspect
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast
 
 from promptls.metrics.result import MetricResult
@@ -29,6 +29,13 @@ class Metric:
     kind: Kind
     allowed_values: AllowedValues
     function: Callable[..., Any]
+    lower_is_better: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters that have the same value for every row."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """The columns of parameters that are named otherwise."""
+    judge: str | None = None
+    """The model that judges, for a metric that asks one; None for the project's."""
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """What the undecorated function returns."""

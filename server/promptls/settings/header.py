@@ -37,6 +37,26 @@ class BudgetKey(BaseModel):
     )
 
 
+class NamedMetric(BaseModel):
+    """A metric under a name of its own, with options: what is given here is no column of the data set."""
+
+    model_config = ConfigDict(extra="allow")
+
+    use: str = Field(description="The metric: a ready one, or `file.py:function`.")
+    columns: dict[str, str] = Field(
+        default_factory=dict,
+        description="Which column gives a parameter, where its name is another one.",
+    )
+    model: str | None = Field(
+        None, description="The model that judges, as `provider:model`; unset means the project's `judge`."
+    )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The values of parameters that are the same for every row."""
+        return dict(self.model_extra or {})
+
+
 class ExperimentKey(BaseModel):
     """One experiment: which rows, which models, which metrics."""
 
@@ -51,7 +71,7 @@ class ExperimentKey(BaseModel):
     )
     metrics: list[str] = Field(
         default_factory=list,
-        description="Metrics as `file.py:function`, or the name of a ready one.",
+        description="Metrics as `file.py:function`, or the name of a ready one or of one of `metrics`.",
     )
     repeats: Annotated[int, Field(ge=1, le=1000)] = Field(1, description="How often each row is asked.")
     concurrency: Annotated[int, Field(ge=1, le=1000)] = Field(4, description="Rows that are asked at once.")
@@ -107,6 +127,9 @@ class Header(BaseModel):
     )
     truncation_step: Annotated[int, Field(gt=0)] | None = Field(
         None, description="Truncation removes a multiple of this many tokens."
+    )
+    metrics: dict[str, NamedMetric] | None = Field(
+        None, description="Metrics with options, by the names that experiments give them."
     )
     experiments: dict[str, ExperimentKey] | None = Field(None, description="Experiments by name.")
 

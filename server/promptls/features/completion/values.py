@@ -184,7 +184,7 @@ def _models(request: Request) -> Iterator[Item]:
 
 
 def _metrics(request: Request) -> Iterator[Item]:
-    from promptls.metrics.ready import READY_METRICS
+    from promptls.metrics.registry import READY_METRICS
 
     folder = Path(request.path).parent
     for index, item in enumerate(file_paths(str(folder), (".py",))):
@@ -263,7 +263,7 @@ def known_value(path: Path_, name: str) -> str:
 
 
 def _metric_documentation(request: Request, name: str) -> str:
-    from promptls.metrics.ready import READY_METRICS
+    from promptls.metrics.registry import READY_METRICS
 
     if name in READY_METRICS:
         return (READY_METRICS[name].function.__doc__ or "").strip()

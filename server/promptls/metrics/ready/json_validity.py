@@ -1,0 +1,23 @@
+"""Whether the response is valid JSON, and nothing but it.
+
+| response | score |
+| --- | --- |
+| `'{"a": 1}'` | `pass` |
+| `'Here it is: {"a": 1}'` | `fail` |
+"""
+
+from __future__ import annotations
+
+from promptls.metrics.decorators import discrete_metric
+from promptls.metrics.result import MetricResult
+from promptls.metrics.values import NoJsonError, json_of
+
+
+@discrete_metric()
+def json_validity(response: str) -> MetricResult:
+    """`pass` where the response is JSON."""
+    try:
+        json_of(response)
+    except NoJsonError as error:
+        return MetricResult("fail", str(error))
+    return MetricResult("pass", "valid JSON")

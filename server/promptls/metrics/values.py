@@ -1,0 +1,74 @@
+"""Responses and expected values as the ready metrics read them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+ABSENT: Final = object()
+"""The value of a field that is not there."""
+
+
+class NoJsonError(ValueError):
+    """A response that is no JSON; its message says where."""
+
+
+def json_of(text: str) -> Any:
+    """The value that `text` is in JSON; raises NoJsonError."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise NoJsonError(f"no JSON: {error}") from None
+    except RecursionError:
+        raise NoJsonError("no JSON that can be read: it is nested too deeply") from None
+
+
+def items_of(value: object, *, split: bool = True) -> list[Any]:
+    """The items of a list, also of one in JSON; else the text, at its commas where it is to be `split`."""
+    if isinstance(value, list | tuple | set | frozenset):
+        return list(value)
+    text = str(value).strip()
+    try:
+        read = json_of(text)
+    except NoJsonError:
+        pieces = text.split(",") if split else [text]
+        return [piece.strip() for piece in pieces if piece.strip()]
+    return read if isinstance(read, list) else [read]
+
+
+def item_set(value: object) -> frozenset[str]:
+    """The items of a value as a set, whatever the letters' case."""
+    return frozenset(
+        item.strip().casefold() if isinstance(item, str) else json.dumps(item, sort_keys=True, default=str)
+        for item in items_of(value)
+    )
+
+
+def texts_of(value: object) -> list[str]:
+    """The texts that a value gives: those of a list, or itself."""
+    return [str(each) for each in value] if isinstance(value, list) and value else [str(value)]
+
+
+def field_of(value: object, path: str) -> object:
+    """The field at a path such as `a.b`, or ABSENT; a name with a dot in it comes first."""
+    if isinstance(value, dict) and path in value:
+        return value[path]
+    for key in path.split("."):
+        if not isinstance(value, dict) or key not in value:
+            return ABSENT
+        value = value[key]
+    return value
+
+
+def same_value(one: object, other: object) -> bool:
+    """Whether two values are the same; lists of single values in any order, texts without their ends."""
+    if isinstance(one, list) or isinstance(other, list):
+        if one is ABSENT or any(isinstance(item, dict | list) for item in [*items_of(one), *items_of(other)]):
+            return one == other
+        return item_set(one) == item_set(other)
+    if isinstance(one, str) and isinstance(other, str):
+        return one.strip() == other.strip()
+    if isinstance(one, str) != isinstance(other, str) and not isinstance(one, dict) and one is not ABSENT:
+        # A table of comma-separated values holds nothing but text.
+        return str(one).strip().casefold() == str(other).strip().casefold()
+    return one == other

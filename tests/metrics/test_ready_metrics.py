@@ -1,0 +1,78 @@
+"""The pages of the ready metrics: each row of their tables is scored as it says."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from promptls.metrics import ready
+from promptls.metrics.registry import READY_METRICS
+
+
+def rows_of(page: str) -> Iterator[dict[str, str]]:
+    """The rows of a page's tables, by their columns."""
+    columns: list[str] = []
+    for line in page.splitlines():
+        if not line.startswith("|"):
+            columns = []
+        elif not columns:
+            columns = [cell.strip() for cell in line.strip("|").split(" | ")]
+        elif set(line) - set("|- "):
+            yield dict(zip(columns, (cell.strip() for cell in line.strip("|").split(" | ")), strict=True))
+
+
+def page_of(name: str) -> str:
+    return sys.modules[READY_METRICS[name].function.__module__].__doc__ or ""
+
+
+def cases() -> Iterator[Any]:
+    for name in READY_METRICS:
+        for number, row in enumerate(rows_of(page_of(name))):
+            yield pytest.param(name, row, id=f"{name}-{number}")
+
+
+def value_of(cell: str) -> Any:
+    return None if cell == "no score" else yaml.safe_load(cell.strip("`"))
+
+
+@pytest.mark.parametrize(("name", "row"), cases())
+def test_a_row_of_a_metrics_page_is_scored_as_the_page_says(name: str, row: dict[str, str]) -> None:
+    arguments = {column: value_of(cell) for column, cell in row.items() if column != "score"}
+    if "response" in arguments:
+        arguments["response"] = str(arguments["response"])
+
+    score = READY_METRICS[name].score(**arguments).value
+
+    expected = value_of(row["score"])
+    assert score == (pytest.approx(expected, abs=5e-4) if isinstance(expected, float) else expected)
+
+
+@pytest.mark.parametrize("name", READY_METRICS)
+def test_every_ready_metric_has_a_page_with_an_example(name: str) -> None:
+    assert list(rows_of(page_of(name)))
+    assert (READY_METRICS[name].function.__doc__ or "").strip()
+
+
+def test_every_file_of_the_ready_metrics_is_registered() -> None:
+    files = {path.stem for path in Path(ready.__path__[0]).glob("*.py")} - {"__init__"}
+    assert files == set(READY_METRICS)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "reason"),
+    [
+        ("regex_match", {"response": "a", "pattern": "("}, "is no regular expression"),
+        ("json_field_match", {"response": "{}", "expected": "text"}, "name one with the option `field`"),
+        ("schema_validity", {"response": "{}"}, "give the option `schema`"),
+        ("schema_validity", {"response": "{}", "schema": {"type": "thing"}}, "is no JSON Schema"),
+        ("rouge", {"response": "a", "expected": "a", "kind": "rouge9"}, "there is no kind `rouge9`"),
+        ("json_validity", {"response": "[" * 100_000}, "nested too deeply"),
+    ],
+)
+def test_what_cannot_be_scored_says_what_to_do(name: str, arguments: dict[str, Any], reason: str) -> None:
+    assert reason in str(READY_METRICS[name].score(**arguments).reason)
