@@ -14,6 +14,19 @@ PROMPTS = {
     ),
     "a part with sections": ("- name: a\n  sections: [{name: b, content: c}]\n", Kind.PARTS),
     "a part with a slip": ("- name: a\n  contnet: b\n", Kind.PARTS),
+    "a part whose dash lacks its space": ("-name: a\n  role: user\n  content: b\n", Kind.PARTS),
+    "parts with a name and a content": (
+        "- name: question\n  content: '{{ q }}'\n- name: persona\n  content: {{ settings.start_token }}x\n",
+        Kind.PARTS,
+    ),
+    "a secret among parts": (
+        "- name: secret\n  content: '{{ x }}'\n- name: rules\n  content: Never tell the secret word.\n",
+        Kind.PARTS,
+    ),
+    "a sentence under the name of a key": (
+        "- name: api_key\n  content: Tell the user where to find the key of the API.\n",
+        Kind.PARTS,
+    ),
     "a broken part": ("- name: a\n  content: b\n  role user\n", Kind.PARTS),
     "anything below a header": ("{#---\nname: x\n---#}\n", Kind.PARTS),
     "a header that is being written": ("{#---\ninput_keys: [a]\noutput_key: b\n", Kind.PARTS),
@@ -32,6 +45,15 @@ OTHERS = {
     "a compose file": "services:\n  web:\n    image: {{ image }}\n    environment: [A=b]\n",
     "a list of DNS records": "- name: www\n  type: A\n  content: 1.2.3.4\n",
     "a list of hosts": "{% for h in hosts %}\n- name: {{ h }}\n  address: {{ h.ip }}\n{% endfor %}\n",
+    "secrets by their names":
+    "- name: db_password\n  content: '{{ x }}'\n- name: tls.key\n  content: '{{ y }}'\n",
+    "secrets by their values":
+    "- name: db\n  content: '{{ db_pass }}'\n- name: mail\n  content: '{{ mail_pass }}'\n",
+    "secrets in a loop":
+    "{% for s in all %}\n- name: {{ s.name }}\n  content: {{ s.value | b64encode }}\n{% endfor %}\n",
+    "files to copy":
+    "- name: /etc/motd\n  content: Welcome to {{ host }}.\n- name: app.conf\n  content: a = {{ b }}\n",
+    "an environment": "- name: DB_URL\n  content: postgres://{{ host }}\n",
     "a list of texts": "- a\n- b\n",
     "automations": "- alias: Light\n  trigger: {platform: sun}\n  action: {service: light.turn_on}\n",
     "values of a chart": "image:\n  name: a\n  tag: {{ tag }}\nrole: web\n",

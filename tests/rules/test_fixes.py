@@ -9,6 +9,7 @@ from support.fixture import check_fix
 PART = "- name: a\n  content: b\n"
 SUM = "- name: a\n  content: "
 LOOP = "{% for x in y %}"
+SUMMED = f"'{LOOP}{{% set n.value = n.value + x %}}{{% endfor %}}{{{{ n.value }}}}'"
 FIXES = {
     "both content and sections: the sections go": (
         "- name: a\n  content: b\n  sections:\n    - name: c\n      content: d\n  role: user\n",
@@ -37,7 +38,7 @@ FIXES = {
     ),
     "a sum over the turns of a loop": (
         f"{{% set n = 0 %}}\n{SUM}'{LOOP}{{% set n = n + x %}}{{% endfor %}}{{{{ n }}}}'\n",
-        f"{{% set n = namespace(value=0) %}}\n{SUM}'{LOOP}{{% set n.value = n.value + x %}}{{% endfor %}}{{{{ n.value }}}}'\n",
+        f"{{% set n = namespace(value=0) %}}\n{SUM}{SUMMED}\n",
         "Keep it in a namespace",
     ),
     "a number sign": (
@@ -74,6 +75,22 @@ FIXES = {
     "a priority that grows": (
         "{% for b in c %}\n- name: a\n  truncation_priority: {{ loop.index }}\n  content: d{% endfor %}\n",
         "{% for b in c %}\n- name: a\n  truncation_priority: {{ loop.revindex }}\n  content: d{% endfor %}\n",
+        None,
+    ),
+    "a dash without its space": ("-name: a\n  content: b\n", "- name: a\n  content: b\n", "Insert a space"),
+    "end tags in the wrong order": (
+        "- name: a\n  content: '{% for b in c %}{% if b %}d{% endfor %}{% endif %}'\n",
+        "- name: a\n  content: '{% for b in c %}{% if b %}d{% endif %}{% endfor %}'\n",
+        "Swap the two end tags",
+    ),
+    "the wrong end tag": (
+        "- name: a\n  content: '{% for b in c %}{% if b %}d{% endfor %}{% endfor %}'\n",
+        "- name: a\n  content: '{% for b in c %}{% if b %}d{% endif %}{% endfor %}'\n",
+        "Change to `endif`",
+    ),
+    "a raw block that is not closed": (
+        "- name: a\n  content: '{% raw %}{{ b }}'\n",
+        "- name: a\n  content: '{% raw %}{{ b }}{% endraw %}'\n",
         None,
     ),
     "a reserved input": (

@@ -40,7 +40,6 @@ def test_tags_are_found_as_jinja_finds_them(text: str, found: list[str]) -> None
         ("{{ a %}", "{{ a %}", "}}"),
         ("{% if a }} b", "{% if a }}", "%}"),
         ("{# a\n{{ b }}", "{#", "#}"),
-        ("{% raw %} {{ b }}", "{% raw %}", "{% endraw %}"),
         ("{{ 'a }}\n{{ b }}", "{{ 'a }}", ""),
     ],
 )
@@ -51,6 +50,22 @@ def test_an_unclosed_tag_leaves_the_next_one_alone(text: str, first: str, delimi
     assert [tag.text for tag in found[1:]] == [
         tag for tag in ("{{ b }}", "{{ d }}", "{% if b %}") if tag in text
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "behind"),
+    [
+        ("a: |\n    {% raw %}\n    {{ b | }}\n  c: {{ d }}\n", ["{{ d }}"]),
+        ("  a: '{% raw %} {{ b }}'\n  c: {{ d }}\n", ["{{ d }}"]),
+        ("{% raw %}\n{{ b }}\n- c: {{ d }}\n", ["{{ d }}"]),
+        ("{% raw %} {{ b }}\n  {{ c }}", []),
+    ],
+)
+def test_an_unclosed_raw_block_takes_the_text_that_is_indented_like_it(text: str, behind: list[str]) -> None:
+    (raw, *others) = tags(text)
+
+    assert (raw.text, raw.unclosed) == ("{% raw %}", "{% endraw %}")
+    assert [tag.text for tag in others] == behind
 
 
 def test_dashes_trim_white_space() -> None:

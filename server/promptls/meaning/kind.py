@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple
 
+from promptls.meaning.bare_parts import is_file_like, is_prompt_like
 from promptls.meaning.header import OPENING
 from promptls.meaning.parts import chunk_items
 from promptls.syntax.chunk import Chunk
@@ -86,27 +87,44 @@ def top_keys(source: Source) -> frozenset[str]:
 
 
 def _list_kind(source: Source, *, has_header: bool) -> Kind:
-    likely, unlikely = _item_counts(source.root)
-    if has_header or (likely and unlikely <= _MOST_OTHERS * (likely + unlikely)):
+    found = _item_counts(source.root)
+    if has_header:
         return Kind.PARTS
-    return Kind.OTHER
+    if not found.likely or found.unlikely > _MOST_OTHERS * (found.likely + found.unlikely):
+        return Kind.OTHER
+    return Kind.PARTS if found.prompts or not found.files else Kind.OTHER
 
 
-def _counts(chunk: Chunk) -> tuple[int, int]:
-    """How many list items look like parts, and how many do not; by their lines where YAML is broken."""
+class _Items(NamedTuple):
+    """How many list items look like parts and how many do not.
+
+    Of those that do, how many say that they are of a prompt, and how many look like files or secrets.
+    """
+
+    likely: int = 0
+    unlikely: int = 0
+    prompts: int = 0
+    files: int = 0
+
+
+def _counts(chunk: Chunk) -> _Items:
+    """What the list items of a chunk look like; by their lines where YAML is broken."""
     items = chunk_items(chunk)
     if items.others or any(part.is_whole or part.is_likely for part in items.parts):
-        likely = sum(part.is_likely for part in items.parts)
+        likely = [part for part in items.parts if part.is_likely]
         incomplete = sum(len(part.entries) <= 1 and not part.is_likely for part in items.parts)
-        return likely, len(items.parts) - likely - incomplete + len(items.others)
+        unlikely = len(items.parts) - len(likely) - incomplete + len(items.others)
+        prompts = sum(is_prompt_like(chunk, part) for part in likely)
+        files = sum(is_file_like(chunk, part) for part in likely)
+        return _Items(len(likely), unlikely, prompts, files)
     if not chunk_yaml(chunk).problems:
-        return 0, 0
+        return _Items()
     keys = set(_KEY_LINE.findall(chunk.text))
     if keys and keys <= set(PART_KEYS) and len(keys) > 1:
-        return 1, 0
-    return 0, 0
+        return _Items(1, 0, 1, 0)
+    return _Items()
 
 
 _item_counts: Final = united(
-    _counts, lambda counts: (sum(likely for likely, _ in counts), sum(unlikely for _, unlikely in counts))
+    _counts, lambda counts: _Items(*(sum(numbers) for numbers in zip(*counts, strict=True)))
 )

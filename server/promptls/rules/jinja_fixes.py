@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -18,6 +19,7 @@ from promptls.text.lines import line_end
 from promptls.text.nearest import nearest
 from promptls.text.span import Span
 
+_WRONG_END: Final = re.compile(r"expected `(end\w+)` instead of")
 _SHORT: Final = 2
 """A word of so many letters is like too many keywords."""
 
@@ -41,15 +43,23 @@ def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -
         end = located.start + line_end(located.chunk.text, tag.span.end)
         yield Fix("Close the comment at the end of its line", (Edit(Span(end, end), " #}"),))
         return
+    if tag.kind == "raw" and tag.unclosed:
+        yield from _ended(source, problem, located, tag, "raw")
     if tag.kind != "statement":
         return
     statement = tag_tree(tag).statement
     keyword = statement.keyword
-    if keyword and keyword not in KEYWORDS:
+    wrong_end = _WRONG_END.match(problem.message)
+    if wrong_end:
+        title = f"Change to `{wrong_end.group(1)}`"
+        yield Fix(title, (Edit(problem.span, wrong_end.group(1)),), preferred=True)
+    elif keyword and keyword not in KEYWORDS:
         meant = nearest(keyword, KEYWORDS)
         if meant:
             span = statement.keyword_span.shifted(start)
             yield Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=len(keyword) > _SHORT)
+    elif len(problem.related) == len(("this", "and this")):
+        yield from _swapped(source, problem)
     elif statement.opens_block and "expected `end" in problem.message:
         yield from _ended(source, problem, located, tag, keyword)
     elif "closes nothing" in problem.message or "without an open" in problem.message:
@@ -68,6 +78,20 @@ def _closed(tag: Tag, start: int) -> Fix:
     missing = tag.unclosed[1:] if tag.text.endswith(tag.unclosed[0]) and len(tag.text) > 2 else tag.unclosed  # noqa: PLR2004 - an opening delimiter
     space = "" if tag.text[-1:] in {" ", tag.unclosed[0]} else " "
     return Fix(f"Insert `{missing}`", (Edit(Span(end, end), space + missing),))
+
+
+def _swapped(source: Source, problem: SyntaxProblem) -> Iterator[Fix]:
+    """The two end tags that stand in the wrong order, each in the other's place."""
+    tags = []
+    for each in problem.related:
+        located = source.located(each.span.start)
+        number = tag_at(located.chunk, each.span.start - located.start)
+        if number is None:
+            return
+        tag = located.chunk.tags[number]
+        tags.append((tag.span.shifted(located.start), tag.text))
+    (first, one), (second, other) = tags
+    yield Fix("Swap the two end tags", (Edit(first, other), Edit(second, one)), preferred=True)
 
 
 def _ended(source: Source, problem: SyntaxProblem, located: Located, tag: Tag, keyword: str) -> Iterator[Fix]:
@@ -89,7 +113,10 @@ def _ended(source: Source, problem: SyntaxProblem, located: Located, tag: Tag, k
     line = source.place(start).line
     end = source.line_span(source.place(start + len(tag.text)).line).end
     lead = source.slice(Span(source.line_span(line).start, start))
-    if lead.strip() or source.slice(Span(start + len(tag.text), end)).strip():
+    behind = source.slice(Span(start + len(tag.text), end)).rstrip()
+    if lead.strip() or behind:
+        quote = lead[-1:] if lead[-1:] in {"'", '"'} and behind.endswith(lead[-1:]) else ""
+        end = start + len(tag.text) + len(behind) - len(quote) if quote else end
         yield Fix(title, (Edit(Span(end, end), written),))
         return
     end = _end_of_body(source, line, len(lead), end)

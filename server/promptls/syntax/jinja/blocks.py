@@ -6,7 +6,7 @@ tags whose partner is elsewhere are looked at again from further up.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, kept
@@ -135,8 +135,10 @@ def _divides(middle: BlockTag, opening: BlockTag, before: list[BlockTag]) -> boo
 
 def block_problems(source: Source) -> list[SyntaxProblem]:
     """The blocks of the file that are never closed, closed by the wrong tag, or never opened."""
-    problems: list[SyntaxProblem] = []
+    problems: list[SyntaxProblem | None] = []
     stack: list[BlockTag] = []
+    crossed: list[_Crossed] = []
+    early: dict[BlockTag, int] = {}
     for tag in loose_tags(source.root):
         if tag.action == "open":
             stack.append(tag)
@@ -147,22 +149,63 @@ def block_problems(source: Source) -> list[SyntaxProblem]:
                 problems.append(_behind_else(tag, stack[-1]))
             elif tag.keyword == "else":
                 stack[-1] = stack[-1]._replace(action="else")
+        elif any(opening.keyword == tag.keyword for opening in stack):
+            while (opening := stack.pop()).keyword != tag.keyword:
+                crossed.append(_Crossed(opening, tag, len(problems)))
+                problems.append(_not_closed(opening, tag))
+        elif late := _taken(crossed, lambda each: each.opening, tag):
+            first = early.setdefault(late.closing, late.problem)
+            problems[max(first, late.problem)] = None
+            problems[min(first, late.problem)] = _in_wrong_order(late, tag)
+        elif wrong := _taken(crossed, lambda each: each.closing, tag):
+            problems[wrong.problem] = _wrong_end(wrong)
         else:
-            problems += _close(tag, stack)
+            message = f"`end{tag.keyword}` closes nothing: no `{tag.keyword}` is open here"
+            problems.append(SyntaxProblem("jinja", tag.span, message))
     problems += [_never_closed(opening) for opening in stack]
-    return problems
+    return [problem for problem in problems if problem is not None]
 
 
-def _close(closing: BlockTag, stack: list[BlockTag]) -> Iterator[SyntaxProblem]:
-    if all(opening.keyword != closing.keyword for opening in stack):
-        message = f"`end{closing.keyword}` closes nothing: no `{closing.keyword}` is open here"
-        yield SyntaxProblem("jinja", closing.span, message)
-        return
-    while (opening := stack.pop()).keyword != closing.keyword:
-        expected = f"expected `end{opening.keyword}`"
-        message = f"`{opening.keyword}` is not closed: {expected} before `end{closing.keyword}`"
-        related = Related(closing.span, f"{expected} before this")
-        yield SyntaxProblem("jinja", opening.span, message, (related,))
+class _Crossed(NamedTuple):
+    """A block that another block's end tag has closed, and the number of the problem that says so."""
+
+    opening: BlockTag
+    closing: BlockTag
+    problem: int
+
+
+def _taken(crossed: list[_Crossed], which: Callable[[_Crossed], BlockTag], tag: BlockTag) -> _Crossed | None:
+    """The first of the crossed blocks with a tag of this keyword, taken out of them."""
+    found = next((each for each in crossed if which(each).keyword == tag.keyword), None)
+    if found is not None:
+        crossed.remove(found)
+    return found
+
+
+def _not_closed(opening: BlockTag, closing: BlockTag) -> SyntaxProblem:
+    expected = f"expected `end{opening.keyword}`"
+    message = f"`{opening.keyword}` is not closed: {expected} before `end{closing.keyword}`"
+    related = Related(closing.span, f"{expected} before this")
+    return SyntaxProblem("jinja", opening.span, message, (related,))
+
+
+def _in_wrong_order(crossed: _Crossed, late: BlockTag) -> SyntaxProblem:
+    """The problem of two blocks that overlap: the one that opens last is to close first."""
+    outer = crossed.closing.keyword
+    message = f"`end{late.keyword}` stands behind `end{outer}`: expected it before, because this opens inside"
+    related = (
+        Related(crossed.closing.span, f"this closes `{outer}` around it"),
+        Related(late.span, "this comes too late"),
+    )
+    return SyntaxProblem("jinja", crossed.opening.span, message, related)
+
+
+def _wrong_end(crossed: _Crossed) -> SyntaxProblem:
+    """The problem of an end tag with the name of the block around the one that it is to close."""
+    opening, closing = crossed.opening, crossed.closing
+    message = f"expected `end{opening.keyword}` instead of `end{closing.keyword}`"
+    related = Related(opening.span, f"this `{opening.keyword}` is open here")
+    return SyntaxProblem("jinja", closing.span, message, (related,))
 
 
 def _stray_middle(middle: BlockTag, stack: list[BlockTag]) -> SyntaxProblem:

@@ -60,7 +60,7 @@ def _problems(chunk: Chunk) -> Iterator[SyntaxProblem]:
 
 def _unclosed(tag: Tag) -> SyntaxProblem:
     opening = _OPENED[tag.unclosed]
-    found = tag.text[-2:] if tag.text[2:].endswith(("}}", "%}")) else ""
+    found = tag.text[-2:] if tag.kind != "raw" and tag.text[2:].endswith(("}}", "%}")) else ""
     closed_by = f", but `{found}` closes it" if found else " and nothing closes it"
     message = f"expected `{tag.unclosed}`: this {_NAMES[tag.kind]} is opened by `{opening}`{closed_by}"
     return SyntaxProblem("jinja", tag.span, message)

@@ -109,6 +109,24 @@ def scan(text: str, start: int, *, items: re.Pattern[str] | None, missing: set[r
         seen = max(seen, tag_seen)
         tags.append(tag)
         position = start + tag.span.end
+        if tag.kind == "raw" and tag.unclosed:
+            position = _raw_until(text, match.start(), position)
+
+
+def _raw_until(text: str, at: int, behind: int) -> int:
+    """Where the text ends that a raw block which is never closed was probably to hold.
+
+    That is the text as far as it is indented like the line of the tag: what looks like a tag in it is none.
+    """
+    line = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+    lead = text[line:at]
+    indent = len(lead) - len(lead.lstrip(" "))
+    if not indent:
+        following = _ITEM_BEHIND_ANY_LINE_END.search(text, behind)
+        return following.start() if following else len(text)
+    most = indent if lead.strip() else indent - 1
+    lesser = re.compile(rf"[\r\n](?=[ ]{{0,{most}}}[^ \r\n])").search(text, behind)
+    return lesser.start() if lesser else len(text)
 
 
 def _tag(text: str, at: int, base: int, missing: set[re.Pattern[str]]) -> tuple[Tag, int]:

@@ -21,6 +21,8 @@ MAX_DEPTH: Final = 200
 _MOST_NODES: Final = 1_000_000
 """How many nodes a file may have with its aliases written out: a few lines can make billions."""
 _NESTING: Final = re.compile(rf"(?:[-?:][ \t]+){{{MAX_DEPTH}}}")
+_DASHED: Final = re.compile(r"-[A-Za-z_]\w*[ ]*:(?=[ \r\n]|\Z)")
+"""A key right behind the dash of what was to be a list item."""
 _ALIAS: Final = re.compile(r"\*(\S+)")
 _AT_CONTEXT: Final = (
     "could not find expected ':'",
@@ -120,9 +122,19 @@ def _placed(error: yaml.MarkedYAMLError, text: str) -> YamlError:
     if "undefined alias" in problem and (match := _ALIAS.match(text, offset)):
         alias = match.group(1)
     message = _PLAIN_WORDS.get(problem, problem)
-    if "tab" in problem or text[offset : offset + 1] == "\t":
+    line = _line_at(text, offset)
+    if _DASHED.match(text, line):
+        offset, message = line, "expected a space behind this dash, which begins a list item"
+    elif "tab" in problem or text[offset : offset + 1] == "\t":
         message = "a tab cannot indent YAML; use spaces"
     return YamlError(offset, message, alias)
+
+
+def _line_at(text: str, offset: int) -> int:
+    """Where the line begins that is wrong: the one at `offset`, or the one above, which its dash spoils."""
+    start = text.rfind("\n", 0, offset) + 1
+    above = text.rfind("\n", 0, max(start - 1, 0)) + 1
+    return above if _DASHED.match(text, above) else start
 
 
 def _convert(

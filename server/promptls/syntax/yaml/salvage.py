@@ -48,6 +48,10 @@ def salvaged_item(chunk: Chunk) -> Salvaged | None:
     entries: list[Entry] = []
     broken: int | None = None
     for start, end in _segments(projection.text, item.end()):
+        if projection.text.startswith("-", start) and start > item.end():
+            # What follows is another item, whose dash lacks its space.
+            broken = projection.origin(start) if broken is None else broken
+            break
         found = _read(chunk, projection, start, end)
         key = _KEY.match(projection.text, start)
         if found:
