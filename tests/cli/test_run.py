@@ -104,7 +104,13 @@ def test_comparing_says_in_words_what_the_difference_means(
             "no model `local:smolm2`",
             "did you mean `local:smollm2`",
         ),
-        (["ask.yml.j2", "--rows", "0"], "no whole number", "--help"),
+        (["ask.yml.j2", "--rows", "0"], "at least one row", "1 or more"),
+        (["ask.yml.j2", "--rows", "text =="], "`text ==` cannot be read", 'such as `priority == "P0"'),
+        (["ask.yml.j2", "--rows", "txt == 1"], "cannot be answered for row 1", "`text`"),
+        (["ask.yml.j2", "--fail-under", "exact_mach=1"], "no metric `exact_mach`", "`exact_match`"),
+        (["ask.yml.j2", "--resume", "x"], "already says its prompt", "leave them out"),
+        (["--resume", "x"], "no run `x` that was broken off", "no run here"),
+        (["ask.yml.j2", "--rows", "failing"], "no run says yet", "run all rows first"),
         (["ask.yml.j2", "--timeout", "soon"], "no number of seconds", "--help"),
     ],
 )
@@ -183,7 +189,7 @@ def test_a_server_that_is_down_is_named_and_rows_are_kept(
     assert code == 1
     assert f"nothing answers at `http://127.0.0.1:{port}/v1`" in told
     assert "start the server, or correct `base_url`" in told
-    (journal,) = (folder / "experiments").iterdir()
+    (journal,) = (folder / "experiments").glob("*.jsonl")
     assert f"experiments/{journal.name}" in told
 
 

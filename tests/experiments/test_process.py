@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from promptls.experiments.client import run_in_process
-from promptls.experiments.events import Event, Finished, RowFinished, Started, Stopped
+from promptls.experiments.events import Event, Finished, Planned, RowFinished, Started, Stopped
 from promptls.experiments.journal import read_journal
 from promptls.experiments.request import RunRequest
 from promptls.text.failure import Failure
@@ -23,7 +23,7 @@ async def test_a_run_in_a_process_ends_with_its_manifest(folder: Folder) -> None
     assert isinstance(finished, Finished)
     assert finished.manifest["totals"]["results"] == 3
     assert Path(finished.results).is_file()
-    assert [type(event) for event in events] == [Started, *[RowFinished] * 3, Finished]
+    assert [type(event) for event in events] == [Planned, Started, *[RowFinished] * 3, Finished]
 
 
 async def test_unsaved_text_is_what_is_run(folder: Folder) -> None:
@@ -104,8 +104,8 @@ async def test_a_run_whose_process_dies_fails_with_the_place_of_its_rows(
     with pytest.raises(Failure, match=r"ended unexpectedly \(signal 9\)") as failure:
         await running
     held.set()
-    assert failure.value.place.path == events[0].journal
-    assert len(list(read_journal(Path(events[0].journal)))) == 3
+    assert failure.value.place.path == events[1].journal
+    assert len(list(read_journal(Path(events[1].journal)))) == 3
 
 
 def _only_child_named(module: str) -> int:

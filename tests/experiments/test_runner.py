@@ -42,10 +42,12 @@ async def test_the_table_has_a_line_for_each_row_with_response_scores_and_reason
         "length": "6",
         "length_reason": "",
         "error": "",
+        "problem": "",
         "input_tokens": "0",
         "output_tokens": "0",
         "seconds": "",
         "cost": "",
+        "cached": "",
         "finish_reason": "stop",
         "model": "echo",
         "repeat": "1",
@@ -63,9 +65,12 @@ async def test_the_manifest_says_what_was_run_and_what_it_came_to(folder: Folder
     assert manifest["totals"] == {
         "results": 4,
         "failed": 0,
+        "invalid": 0,
+        "cached": 0,
         "input_tokens": 0,
         "output_tokens": 0,
         "cost": None,
+        "paid": None,
     }
     scores = {metric["name"]: (metric["value"], metric["scored"]) for metric in manifest["metrics"]}
     assert scores == {"right": (0.5, 4), "length": (6.0, 4)}
@@ -275,8 +280,8 @@ async def test_the_key_is_in_no_file(
     folder.serve(server, api_key_env="PLANTED").write(model="office")
     finished = await folder.run()
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
-    for path in folder.results.iterdir():
-        assert KEY not in path.read_text(encoding="utf-8")
+    for path in folder.results.rglob("*"):
+        assert path.is_dir() or KEY.encode() not in path.read_bytes()
     assert KEY not in repr(finished)
 
 

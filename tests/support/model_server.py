@@ -13,7 +13,10 @@ from typing import Any
 
 @dataclass
 class Reply:
-    """One answer: `content` becomes a chat completion, unless `raw` says what is sent instead."""
+    """One answer: `content` becomes a chat completion, unless `raw` says what is sent instead.
+
+    `cut` breaks the connection in the middle, `endless` goes on sending that until the client leaves.
+    """
 
     content: str = "fine"
     status: int = 200
@@ -21,6 +24,7 @@ class Reply:
     raw: bytes | None = None
     cut: bool = False
     wait: threading.Event | None = None
+    endless: bytes | None = None
 
 
 class ModelServer:
@@ -33,6 +37,7 @@ class ModelServer:
         self.queue: list[Reply] = []
         self.reply: Callable[[dict[str, Any]], Reply] = lambda _body: Reply()
         self.asked = threading.Event()
+        self.stop = threading.Event()
         self.most_at_once = 0
         self._now = 0
         self._lock = threading.Lock()
@@ -73,6 +78,12 @@ def model_server() -> Iterator[ModelServer]:
             self.send_response(reply.status)
             for name, value in {"Content-Type": "application/json", **reply.headers}.items():
                 self.send_header(name, value)
+            if reply.endless is not None:
+                self.end_headers()
+                while True:
+                    self.wfile.write(reply.endless)
+                    self.wfile.flush()
+                    server.stop.wait(0.02)
             self.send_header("Content-Length", str(len(content) + (100 if reply.cut else 0)))
             self.end_headers()
             self.wfile.write(content)

@@ -15,6 +15,9 @@ from promptls.experiments.events import Event, RowFinished, Started, Stopped
 # Parts of a run after which a line is written where there is no terminal.
 LINES = 4
 
+# Rows a second from which on nobody wants to read tenths.
+MANY = 20
+
 
 @contextmanager
 def shown_progress(*, quiet: bool) -> Iterator[Callable[[Event], None]]:
@@ -39,13 +42,16 @@ class _RunProgress:
         if isinstance(event, Stopped):
             print(
                 paint(f"stopped after {event.done} of {event.total} rows", "yellow", sys.stderr)
-                + f"; they are kept in {shown_path(event.journal)}",
+                + f"; they are kept in {shown_path(event.journal)}\n"
+                + f"go on: promptls run --resume {shown_path(event.journal)}",
                 file=sys.stderr,
             )
         elif self._quiet:
             return
         elif isinstance(event, Started) and self._bar is not None:
-            self._task = self._bar.add_task("asking", total=event.total, failed="")
+            self._task = self._bar.add_task(
+                "asking", total=event.total, completed=event.done, failed="", rate=""
+            )
         elif isinstance(event, RowFinished):
             self._row(event)
 
@@ -53,7 +59,8 @@ class _RunProgress:
         self._failed += event.error is not None
         failed = f"{self._failed} failed" if self._failed else ""
         if self._bar is not None:
-            self._bar.update(self._task, completed=event.done, failed=failed)
+            rate = f"{event.rate:.1f}/s" if event.rate < MANY else f"{event.rate:.0f}/s"
+            self._bar.update(self._task, completed=event.done, failed=failed, rate=rate)
             return
         part = event.done * LINES // event.total
         if part > self._told:
@@ -68,6 +75,7 @@ def _bar() -> Progress:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
         TextColumn("[red]{task.fields[failed]}"),
         console=Console(stderr=True),

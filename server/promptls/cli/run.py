@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
+from contextlib import AsyncExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptls.cli.options import whole_number
-from promptls.cli.table import Column, Row, table
-from promptls.cli.terminal import paint, print_json, shown_path
+from promptls.cli.run_report import Threshold, print_matrix, print_run, threshold
+from promptls.cli.terminal import counted, paint, print_json, shown_path
+from promptls.text.failure import WrongUse
 
 if TYPE_CHECKING:
-    from promptls.experiments.definition import Experiment
-    from promptls.experiments.events import Finished
-    from promptls.experiments.history import MetricSummary, RunSummary
+    from promptls.experiments.events import Finished, Planned
     from promptls.experiments.plan import Plan
+    from promptls.experiments.prepare import Prepared
+    from promptls.experiments.request import RunRequest
 
 SUMMARY = "run an experiment over a dataset"
 
@@ -29,26 +33,33 @@ and metrics score the answer. The prompt's header declares the experiment:
       models: [local:smollm2]
       metrics: [metrics.py:labels_exact_match, exact_match]
 
-Every row is rendered first, which costs nothing. Each finished row is on disk at once, so
-Ctrl+C or a crash loses nothing. Results are a CSV table and a JSON manifest in the folder
-`experiments`. A row that fails is a row with an error, not the end of the run.
-The files of the metrics are run, so run only what you trust.
+Every row is rendered first, which costs nothing: then you see how many rows fail, how many
+calls there are to make and what they cost. A run that costs more than `ask_above` in the
+settings asks first; without a terminal it needs --yes. Each finished row is on disk at once:
+after Ctrl+C, a crash or a full disk, --resume goes on. What was answered before is not asked
+again, as long as model, parameters and rendered messages are the same (--fresh asks anew).
+Results are a CSV table and a JSON manifest in the folder `experiments`. A row that fails is
+a row with an error, not the end of the run. The files of the metrics are run, so run only
+what you trust.
 
 examples:
   promptls run triage.yml.j2
-  promptls run triage.yml.j2 --rows 5
-  promptls run triage.yml.j2 --model openai:gpt-4.1-mini --concurrency 8
+  promptls run triage.yml.j2 --dry-run                  what it would do and cost
+  promptls run triage.yml.j2 --rows 5                   the first five rows
+  promptls run triage.yml.j2 --rows failing             those that failed last time
+  promptls run triage.yml.j2 --rows 'priority == "P0"'  those that a filter lets through
+  promptls run v1.yml.j2 v2.yml.j2 --model local:smollm2 --model openai:gpt-4.1-mini
+  promptls run --resume 20261121-101500-triage
+  promptls run --retry-errors 20261121-101500-triage
+  promptls run triage.yml.j2 --fail-under exact_match=0.8 --junit report.xml
   promptls run triage.yml.j2 --json | jq .metrics
 
-exit codes: 0 every row was answered, 1 some failed, 2 wrong use"""
-
-# Rows with an error that are shown; the table has all of them.
-SHOWN_ERRORS = 5
+exit codes: 0 every row was answered and every threshold kept, 1 some were not, 2 wrong use"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the prompt, and what takes the place of the experiment's own settings."""
-    parser.add_argument("file", metavar="FILE", help="the prompt file")
+    parser.add_argument("files", metavar="FILE", nargs="*", help="the prompt file; several are run in turn")
     parser.add_argument("--experiment", metavar="NAME", help="which experiment; by default the first")
     parser.add_argument(
         "--model",
@@ -57,117 +68,221 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="ask this model instead, such as `local:smollm2` or `openai:gpt-4.1-mini`; may be repeated",
     )
-    parser.add_argument("--rows", metavar="N", type=whole_number, help="only the first N rows")
+    parser.add_argument(
+        "--rows",
+        metavar="ROWS",
+        help="the first N rows, rows by number (`3,7,10-20`), `failing`, or a condition over the columns",
+    )
+    parser.add_argument("--repeats", metavar="N", type=whole_number, help="ask each row N times")
+    parser.add_argument("--seed", metavar="N", type=int, help="seed of the sampling; repeats count on")
     parser.add_argument("--concurrency", metavar="N", type=whole_number, help="ask N rows at once")
     parser.add_argument("--timeout", metavar="SECONDS", type=seconds, help="how long one answer may take")
-    parser.add_argument("--json", action="store_true", help="print the run's manifest as JSON")
+    begin = parser.add_mutually_exclusive_group()
+    begin.add_argument("--resume", metavar="RUN", help="go on with a run that was cancelled or killed")
+    begin.add_argument("--retry-errors", metavar="RUN", help="ask again only the rows of RUN that failed")
+    spending = parser.add_argument_group("spending")
+    spending.add_argument("--dry-run", action="store_true", help="say what would be done, and stop there")
+    spending.add_argument("--yes", "-y", action="store_true", help="do not ask, whatever it costs")
+    spending.add_argument("--fresh", action="store_true", help="ask again what was answered before")
+    spending.add_argument("--max-calls", metavar="N", type=whole_number, help="stop after N calls")
+    spending.add_argument("--max-tokens", metavar="N", type=whole_number, help="stop after N tokens")
+    spending.add_argument("--max-cost", metavar="DOLLARS", type=dollars, help="stop after so many US dollars")
+    judging = parser.add_argument_group("for CI")
+    judging.add_argument(
+        "--fail-under",
+        metavar="METRIC=SCORE",
+        type=threshold,
+        action="append",
+        default=[],
+        help="exit with 1 when the metric scores less, such as `exact_match=0.8`; may be repeated",
+    )
+    judging.add_argument("--junit", metavar="FILE", type=Path, help="write a JUnit report as well")
+    judging.add_argument("--json", action="store_true", help="print the run's manifest as JSON")
 
 
 def seconds(word: str) -> float:
     """The seconds that `word` writes, more than 0; argparse shows the error of any other word."""
+    return _above_zero(word, "number of seconds")
+
+
+def dollars(word: str) -> float:
+    """The US dollars that `word` writes, more than 0; argparse shows the error of any other word."""
+    return _above_zero(word.removeprefix("$"), "number of dollars")
+
+
+def _above_zero(word: str, noun: str) -> float:
     try:
         number = float(word)
     except ValueError:
         number = 0.0
     if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"`{word}` is no number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"`{word}` is no {noun} above 0")
     return number
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Runs the experiment and prints its scores; 1 where a row failed."""
-    from promptls.experiments.definition import adjusted, define_experiment
-    from promptls.experiments.history import last_run, read_run
+    """Runs the experiment of every file and prints its scores; 1 where a row failed or a score is too low."""
+    from promptls.experiments.history import read_run
 
-    experiment = adjusted(
-        define_experiment(Path(arguments.file), arguments.experiment, models=arguments.model),
-        concurrency=arguments.concurrency,
-        timeout=arguments.timeout,
-    )
-    before = last_run(experiment.prompt, experiment=experiment.name)
-    finished = asyncio.run(_run(experiment, arguments))
-    run = read_run(Path(finished.manifest_path))
+    requests = _requests(arguments)
+    finished = asyncio.run(_run_all(requests, arguments))
+    if not finished:
+        return 0
+    runs = [read_run(Path(each.manifest_path)) for each in finished]
+    missed = [(run, limit) for run in runs for limit in arguments.fail_under if limit.is_missed_by(run)]
     if arguments.json:
-        print_json({**finished.manifest, "results": finished.results})
-    else:
-        _print_run(run, before)
-    return int(bool(run.failed))
+        values = [{**each.manifest, "results": each.results} for each in finished]
+        print_json(values[0] if len(values) == 1 else values)
+    elif len(runs) > 1:
+        print_matrix(runs)
+    for run, limit in missed:
+        print(paint(limit.words(run), "red", sys.stderr), file=sys.stderr)
+    if arguments.junit is not None:
+        from promptls.cli.reports.run_as_junit import render
+
+        arguments.junit.write_text(render(runs, arguments.fail_under), encoding="utf-8")
+    return int(bool(missed) or any(run.failed for run in runs))
 
 
-async def _run(experiment: Experiment, arguments: argparse.Namespace) -> Finished:
+def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
+    from promptls.experiments.request import RunRequest
+
+    named = arguments.resume or arguments.retry_errors
+    if not arguments.files and not named:
+        raise WrongUse("`promptls run` needs FILE", remedy="`promptls run --help` shows the options")
+    if named and (arguments.files or arguments.model or arguments.rows or arguments.experiment):
+        raise WrongUse(
+            f"the run `{named}` already says its prompt, its models and its rows",
+            remedy="leave them out; budgets, `--concurrency` and `--timeout` may change",
+        )
+    return [
+        RunRequest(
+            prompt=str(Path(file).absolute()) if file else "",
+            experiment=arguments.experiment,
+            models=arguments.model,
+            rows=arguments.rows,
+            concurrency=arguments.concurrency,
+            timeout=arguments.timeout,
+            repeats=arguments.repeats,
+            seed=arguments.seed,
+            max_calls=arguments.max_calls,
+            max_tokens=arguments.max_tokens,
+            max_cost=arguments.max_cost,
+            resume=arguments.resume,
+            retry_errors=arguments.retry_errors,
+            fresh=arguments.fresh,
+            yes=arguments.yes,
+            only_plan=arguments.dry_run,
+            models_base=str(Path.cwd()),
+        )
+        for file in arguments.files or [""]
+    ]
+
+
+async def _run_all(requests: list[RunRequest], arguments: argparse.Namespace) -> list[Finished]:
+    """Every plan is made, and every question asked, before the first model is."""
+    from promptls.experiments.history import last_run, read_run
+    from promptls.experiments.prepare import prepared
+
+    finished = []
+    async with AsyncExitStack() as stack:
+        plans = [await stack.enter_async_context(prepared(request)) for request in requests]
+        for each in plans:
+            _check_thresholds(each.plan, arguments.fail_under)
+        if not arguments.json:
+            print("\n".join(_heading(each) for each in plans), flush=True)
+        if arguments.dry_run:
+            if arguments.json:
+                values = [asdict(each.planned) for each in plans]
+                print_json(values[0] if len(values) == 1 else values)
+            return []
+        if not arguments.yes:
+            _ask([each.planned for each in plans])
+        for each in plans:
+            experiment = each.plan.experiment
+            before = last_run(experiment.prompt, experiment=experiment.name)
+            end = await _run(each, arguments)
+            finished.append(end)
+            if not arguments.json:
+                print_run(read_run(Path(end.manifest_path)), before)
+    return finished
+
+
+async def _run(prepared: Prepared, arguments: argparse.Namespace) -> Finished:
     from promptls.cli.progress import shown_progress
-    from promptls.experiments.plan import plan_run
-    from promptls.experiments.row_rendering import row_renderer
     from promptls.experiments.runner import run_plan
 
-    async with row_renderer(experiment) as renderer:
-        plan = await plan_run(experiment, arguments.rows, renderer)
-        if not arguments.json:
-            print(_heading(plan), flush=True)
-        with shown_progress(quiet=arguments.json) as tell:
-            return await run_plan(plan, tell, renderer=renderer)
+    with shown_progress(quiet=arguments.json) as tell:
+        return await run_plan(prepared.plan, tell, continued=prepared.continued)
 
 
-def _heading(plan: Plan) -> str:
+def _check_thresholds(plan: Plan, thresholds: list[Threshold]) -> None:
+    from promptls.text.nearest import did_you_mean
+
+    names = [metric.name for metric in plan.metrics]
+    for limit in thresholds:
+        if limit.metric not in names:
+            raise WrongUse(
+                f"the experiment has no metric `{limit.metric}`{did_you_mean(limit.metric, names)}",
+                remedy=f"its metrics are {', '.join(f'`{name}`' for name in names) or 'none'}",
+            )
+
+
+def _ask(plans: list[Planned]) -> None:
+    """Raises `WrongUse` where much is to be spent, and nobody says that it may be."""
+    questions = [plan.question for plan in plans if plan.question is not None]
+    if not questions:
+        return
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        sys.stderr.write(f"{' '.join(questions)} [y/N] ")
+        sys.stderr.flush()
+        if sys.stdin.readline().strip().lower() in {"y", "yes"}:
+            return
+        raise WrongUse("nothing was run", remedy="a smaller run: `--rows 20`, or a budget: `--max-cost 0.5`")
+    raise WrongUse(
+        " ".join(questions).removesuffix(" Run it?"),
+        remedy="say `--yes` to run it, or run less: `--rows 20`, `--max-cost 0.5`; "
+        "`ask_above` in the settings says what is run without a question",
+    )
+
+
+def _heading(prepared: Prepared) -> str:
+    plan, _, planned = prepared
     experiment = plan.experiment
-    rows = len(plan.digests)
     models = " and ".join(model.name for model in experiment.models)
-    asked = len(experiment.models) * experiment.repeats
-    title = f"{paint(shown_path(experiment.prompt), 'bold')}: experiment `{experiment.name}`"
-    size = f"{counted(rows, 'row')} of {shown_path(plan.dataset.path)}, {models}"
-    cost = f"{counted(plan.calls, 'call')}, about {plan.input_tokens * asked:,} input tokens"
-    lines = [title, f"{size}: {cost}"]
-    if plan.failing:
-        first = plan.failing[0]
+    rows = counted(plan.rows, "row")
+    chosen = f" ({plan.choice.text})" if plan.choice.expression else ""
+    lines = [
+        f"{paint(shown_path(experiment.prompt), 'bold')}: experiment `{experiment.name}`",
+        f"{rows} of {shown_path(plan.dataset.path)}{chosen}, {models}: {_calls(planned)}",
+    ]
+    if planned.changed is not None:
         lines.append(
-            paint(f"{counted(len(plan.failing), 'row')} cannot be rendered; ", "yellow")
-            + f"row {first.number}, line {first.line + 1} of the data set: {first.message}"
+            paint(f"{planned.changed} of {planned.rows} rendered prompts differ from {planned.before}", "dim")
+        )
+    if planned.failing:
+        lines.append(
+            paint(f"{counted(planned.failing, 'row')} cannot be rendered; ", "yellow")
+            + str(planned.first_failing)
+        )
+    if planned.over_limit:
+        lines.append(
+            paint(f"{counted(planned.over_limit, 'row')} over the limit of ", "yellow")
+            + f"{counted(experiment.token_limit, 'token')}, and cut to it"
         )
     return "\n".join(lines)
 
 
-def _print_run(run: RunSummary, before: RunSummary | None) -> None:
-    if run.metrics:
-        columns = [Column("metric"), Column("score", "right"), Column(""), Column("")]
-        print()
-        print(table(columns, [_metric_row(metric, before) for metric in run.metrics]))
-    print()
-    if run.failed:
-        print(paint(f"{counted(run.failed, 'row')} of {run.rows} failed", "red"))
-        _print_errors(run)
-    cost = "" if run.cost is None else f", {run.cost:.4f} US dollars"
-    print(
-        f"{counted(run.rows, 'row')} in {run.seconds:g} s; "
-        f"{run.input_tokens:,} input and {run.output_tokens:,} output tokens{cost}"
-    )
-    print(f"table:    {shown_path(run.results)}")
-    print(f"manifest: {shown_path(run.manifest)}")
-    if before is not None and before.metrics:
-        print(paint(f"is it better? promptls compare {before.name} {run.name}", "dim"))
+def _calls(planned: Planned) -> str:
+    words = f"{counted(planned.calls, 'call')}, about {planned.tokens:,} input tokens"
+    if planned.cached:
+        words += f", {planned.cached:,} answered from the cache"
+    if planned.longest_cost is not None and planned.longest_cost != planned.prompt_cost:
+        words += f", {_dollars(planned.prompt_cost)} to {_dollars(planned.longest_cost)} US dollars"
+    elif planned.prompt_cost is not None:
+        words += f", {_dollars(planned.prompt_cost)} US dollars and the answers'"
+    return words
 
 
-def _metric_row(metric: MetricSummary, before: RunSummary | None) -> Row:
-    good = str(metric.allowed_values[0]) if metric.kind == "discrete" and metric.allowed_values else None
-    told = f"{metric.counts.get(good, 0)} of {metric.scored} {good}" if good else ""
-    if metric.unscored:
-        told += f"{', ' if told else ''}{metric.unscored} without a score"
-    old = before.metric(metric.name) if before else None
-    change = f"before: {old.text}" if old and old.value is not None else ""
-    return Row([metric.name, metric.text, told, change])
-
-
-def _print_errors(run: RunSummary) -> None:
-    from itertools import islice
-
-    from promptls.experiments.history import row_results
-
-    failed = (line for line in row_results(run) if line["error"])
-    for line in islice(failed, SHOWN_ERRORS):
-        print(f"  row {line['row_number']} (id {line['id']}, {line['model']}): {line['error']}")
-    if run.failed > SHOWN_ERRORS:
-        print(f"  … and {run.failed - SHOWN_ERRORS} more, in the column `error` of the table")
-
-
-def counted(count: int, noun: str) -> str:
-    """A number with its noun: `1 row`, `1,000 rows`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def _dollars(cost: float | None) -> str:
+    return f"{cost or 0:.2f}" if (cost or 0) >= 1 else f"{cost or 0:.4f}"

@@ -8,16 +8,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import sys
 import tempfile
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, Any
 
 import promptls
-from promptls.experiments.events import Event, Finished, Started, from_json
+from promptls.experiments.events import Event, Finished, Planned, Started, from_json
 from promptls.experiments.request import RunRequest
+from promptls.models.keys import KeyMask, key_mask
 from promptls.text.failure import Failure, FilePlace
 
 # Seconds that a cancelled process has for telling where its finished rows are.
@@ -30,13 +32,44 @@ LONGEST_EVENT = 256 * 1024 * 1024
 QUOTED = 500
 
 
-async def run_in_process(request: RunRequest, on_event: Callable[[Event], None]) -> Finished:
+async def plan_in_process(request: RunRequest) -> Planned:
+    """What the run that `request` asks for would do and cost, and how many rows an edit has changed.
+
+    Every row is rendered, and no model is asked. Raises `Failure` as `run_in_process` does.
+    """
+    planned: list[Planned] = []
+
+    def keep(event: Event) -> None:
+        if isinstance(event, Planned):
+            planned.append(event)
+
+    ended = await _follow(replace(request, only_plan=True), keep, None)
+    assert ended is None
+    return planned[0]
+
+
+async def run_in_process(
+    request: RunRequest,
+    on_event: Callable[[Event], None],
+    may_spend: Callable[[Planned], Awaitable[bool]] | None = None,
+) -> Finished:
     """The end of the run that `request` asks for; every event before it goes to `on_event`.
 
-    Cancelling the call ends the run at once; `Stopped` then tells where the finished rows are.
-    Raises `Failure` for whatever the run fails with, and when its process dies: then with the
-    place of the finished rows.
+    A run that spends much begins when `may_spend` says so; without it, or with `yes` in the request, at once.
+    Where it says no, the call is cancelled as from outside. Cancelling the call ends the run at once;
+    `Stopped` then tells where the finished rows are. Raises `Failure` for whatever the run fails with, and
+    when its process dies: then with the place of the finished rows.
     """
+    finished = await _follow(request if may_spend else replace(request, yes=True), on_event, may_spend)
+    assert finished is not None
+    return finished
+
+
+async def _follow(
+    request: RunRequest,
+    on_event: Callable[[Event], None],
+    may_spend: Callable[[Planned], Awaitable[bool]] | None,
+) -> Finished | None:
     with tempfile.TemporaryFile() as messages:
         process = await asyncio.create_subprocess_exec(
             *[sys.executable, "-m", "promptls.experiments.process"],
@@ -47,10 +80,20 @@ async def run_in_process(request: RunRequest, on_event: Callable[[Event], None])
             # `-m` puts the working folder first on the import path; in this one only promptls is found.
             cwd=Path(promptls.__file__).parent.parent,
         )
-        run = _RunningProcess(process, messages, on_event)
+        run = _RunningProcess(process, messages, on_event, key_mask(environment=_environment(request)))
         try:
             await run.send(asdict(request))
-            return await run.follow()
+            while True:
+                event = await run.follow()
+                if isinstance(event, Finished):
+                    return event
+                if request.only_plan:
+                    return None
+                if event.question is not None and not request.yes and may_spend is not None:
+                    # The process takes a cancelled run for the end of it, and so does who waits for it.
+                    await run.send({"go": True} if await may_spend(event) else {"cancel": True})
+        except _CancelledRunError:
+            raise asyncio.CancelledError from None
         except asyncio.CancelledError:
             await run.cancel()
             raise
@@ -58,15 +101,24 @@ async def run_in_process(request: RunRequest, on_event: Callable[[Event], None])
             await run.end()
 
 
+class _CancelledRunError(Exception):
+    """The process says that its run was cancelled."""
+
+
 class _RunningProcess:
     """The process, and the journal that it said it keeps."""
 
     def __init__(
-        self, process: asyncio.subprocess.Process, messages: IO[bytes], on_event: Callable[[Event], None]
+        self,
+        process: asyncio.subprocess.Process,
+        messages: IO[bytes],
+        on_event: Callable[[Event], None],
+        mask: KeyMask,
     ) -> None:
         self._process = process
         self._messages = messages
         self._on_event = on_event
+        self._mask = mask
         self._journal: str | None = None
 
     async def send(self, value: Any) -> None:
@@ -76,28 +128,35 @@ class _RunningProcess:
             self._process.stdin.write(json.dumps(value).encode() + b"\n")
             await self._process.stdin.drain()
 
-    async def follow(self) -> Finished:
-        """The last event; raises `Failure` when the run fails or its process ends without one."""
+    async def follow(self) -> Finished | Planned:
+        """The plan, then the last event.
+
+        Raises `Failure` when the run fails or its process ends without one.
+        """
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
             value = json.loads(line)
             if value["event"] == "Failed":
                 raise _failure(value)
             if value["event"] == "Cancelled":
-                break
+                raise _CancelledRunError
             event = from_json(value)
             if isinstance(event, Started):
                 self._journal = event.journal
             self._on_event(event)
-            if isinstance(event, Finished):
+            if isinstance(event, Finished | Planned):
                 return event
         raise self._death(await self._process.wait())
 
     async def cancel(self) -> None:
         """The process has been told to stop, and has had a moment to say what it keeps."""
         await self.send({"cancel": True})
-        with contextlib.suppress(asyncio.TimeoutError, Failure):
-            await asyncio.wait_for(self.follow(), CANCEL_SECONDS)
+        with contextlib.suppress(asyncio.TimeoutError, _CancelledRunError, Failure):
+            await asyncio.wait_for(self._follow_to_the_end(), CANCEL_SECONDS)
+
+    async def _follow_to_the_end(self) -> None:
+        while not isinstance(await self.follow(), Finished):
+            pass
 
     async def end(self) -> None:
         """The process is gone."""
@@ -109,15 +168,19 @@ class _RunningProcess:
     def _death(self, code: int) -> Failure:
         self._messages.seek(0)
         words = self._messages.read().decode(errors="replace").strip()
-        last = words.splitlines()[-1][-QUOTED:] if words else ""
+        last = self._mask.mask(words.splitlines()[-1])[-QUOTED:] if words else ""
         ended = f"signal {-code}" if code < 0 else f"exit code {code}"
         return Failure(
             f"the process of the run ended unexpectedly ({ended}){f': {last}' if last else ''}",
             FilePlace(self._journal) if self._journal else None,
-            "the finished rows are kept in that file; run it again"
+            f"the finished rows are kept in that file; go on with `promptls run --resume {self._journal}`"
             if self._journal
             else "no row was finished; run it again",
         )
+
+
+def _environment(request: RunRequest) -> dict[str, str]:
+    return {**os.environ, **request.secrets}
 
 
 def _failure(value: dict[str, Any]) -> Failure:

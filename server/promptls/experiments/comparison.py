@@ -150,7 +150,7 @@ def _measured(before: RunSummary, after: RunSummary) -> _Pair:
         spreads = _spread(metric, before_rows, common), _spread(metric, after_rows, common)
         metrics.append(_Measured(metric, _difference(metric, pairs), spreads))
         changes += [
-            RowChange(row[0], metric.name, old_text, new_text, new > old)
+            RowChange(row[0], metric.name, old_text, new_text, (new > old) is not metric.lower_is_better)
             for row, (old, new, old_text, new_text) in pairs.items()
             if old != new
         ]
@@ -229,7 +229,7 @@ def _judged(measured: _Measured, p_value: float, compared: int, name: str) -> Me
     found, metric = measured.difference, measured.metric
     verdict: Verdict = "undecided"
     if is_clear(p_value):
-        verdict = "better" if found.difference > 0 else "worse"
+        verdict = "better" if (found.difference > 0) is not metric.lower_is_better else "worse"
     words = _in_words(metric.kind, verdict, found, _Chance(p_value, compared), name)
     return MetricComparison(
         metric.name, metric.kind, verdict, found, p_value, compared, *measured.spreads, words
@@ -255,7 +255,7 @@ def _in_words(kind: str, verdict: Verdict, found: Difference, chance: _Chance, n
     unit = _unit(kind)
     if verdict != "undecided":
         # "Worse by 25" needs no sign, and neither does its interval.
-        sign = 1 if verdict == "better" else -1
+        sign = 1 if found.difference > 0 else -1
         low, high = sorted((sign * found.low, sign * found.high))
         interval = f"95 % interval {_amount(kind, low)} to {_amount(kind, high)}, {chance}"
         return f"{name} is {verdict} by {_amount(kind, sign * found.difference)}{unit} ({interval})"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from promptls.experiments.budget import NO_BUDGET, Budget
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import Template
-from promptls.models.registry import ModelReference, find_model
+from promptls.models.reference import ModelReference
+from promptls.models.registry import find_model
 from promptls.rendering.job import Kind as RenderKind
 from promptls.syntax.source import Source
 from promptls.text.failure import Failure, FilePlace, WrongUse
@@ -19,8 +21,7 @@ from promptls.text.nearest import did_you_mean
 from promptls.workspace.project_settings import ProjectFile, find_project
 
 if TYPE_CHECKING:
-    from promptls.settings.header import ExperimentKey, Header
-    from promptls.settings.project import Project
+    from promptls.settings.header import ExperimentKey, Header, NamedMetric
 
 HOW_TO_DECLARE = (
     "declare one, in the header `{#--- … ---#}` at the top of a parts template or at the top level of a "
@@ -61,6 +62,26 @@ class Experiment:
     rendering: RenderKind
     rendering_seconds: float
     rendering_megabytes: int
+    output_is_json: bool = False
+    """Whether an answer that is no JSON is a wrong one."""
+    budget: Budget = NO_BUDGET
+    rate_limits: Mapping[str, RateLimit] = field(default_factory=dict)
+    """By provider, or by the model's name."""
+    named_metrics: Mapping[str, NamedMetric] = field(default_factory=dict)
+    """The metrics with options that the prompt and the project declare, by name."""
+    judge: str | None = None
+    """The model that judges where a metric names none."""
+    ask_above_cost: float = 1.0
+    """US dollars that a run may cost without a question."""
+    ask_above_calls: int = 1000
+    """Calls of models without a known price that a run may make without a question."""
+
+
+class RateLimit(NamedTuple):
+    """Requests and tokens that may go out in a minute; None is no limit."""
+
+    requests_per_minute: float | None
+    tokens_per_minute: float | None
 
 
 def define_experiment(
@@ -69,12 +90,14 @@ def define_experiment(
     *,
     unsaved: Mapping[str, str] | None = None,
     models: Sequence[str] = (),
+    models_base: Path | None = None,
 ) -> Experiment:
     """The experiment `name` of the prompt file, or its only (else its first) one where `name` is None.
 
     `unsaved` holds texts of this and of included files that are not saved, by absolute path;
-    `models` take the place of the declared ones. Raises
-    `WrongUse` when there is no such file, experiment, model or setting; nothing is run.
+    `models` take the place of the declared ones, and their paths are read from `models_base`, by default
+    the folder of the prompt. Raises `WrongUse` when there is no such file, experiment, model or setting;
+    nothing is run.
     """
     prompt = prompt.absolute()
     text = (unsaved or {}).get(str(prompt))
@@ -86,6 +109,7 @@ def define_experiment(
         raise WrongUse(project.problems[0].message, project.problems[0].place, "correct the settings")
     chosen, declared, base = _declared(prompt, name, header, project)
     settings = project.settings
+    limits, budget = settings.rate_limits, declared.budget
     functions = header.functions or settings.functions
     functions_base = prompt.parent if header.functions else project.root
     return Experiment(
@@ -95,7 +119,12 @@ def define_experiment(
         folder=results_folder(prompt, project),
         base=base,
         dataset=(base / declared.dataset).resolve(),
-        models=_models(models or declared.models or [settings.default_model], settings, prompt),
+        models=_models(
+            models or declared.models or [settings.default_model],
+            project,
+            prompt,
+            (models_base or prompt.parent) if models else base,
+        ),
         metrics=tuple(declared.metrics),
         repeats=declared.repeats,
         concurrency=declared.concurrency,
@@ -117,17 +146,36 @@ def define_experiment(
         rendering="prompt object" if template.kind is Kind.OBJECT else "parts template",
         rendering_seconds=settings.rendering.timeout,
         rendering_megabytes=settings.rendering.memory,
+        output_is_json=(header.output_type or "").lower() == "json",
+        budget=Budget(budget.calls, budget.tokens, budget.cost) if budget else Budget(),
+        rate_limits={
+            name: RateLimit(limit.requests_per_minute, limit.tokens_per_minute)
+            for name, limit in limits.items()
+        },
+        named_metrics={**settings.metrics, **(header.metrics or {})},
+        judge=settings.judge,
+        ask_above_cost=settings.ask_above.cost,
+        ask_above_calls=settings.ask_above.calls,
     )
 
 
 def adjusted(
-    experiment: Experiment, *, concurrency: int | None = None, timeout: float | None = None
+    experiment: Experiment,
+    *,
+    concurrency: int | None = None,
+    timeout: float | None = None,
+    repeats: int | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    budget: Budget | None = None,
 ) -> Experiment:
-    """The experiment with what the caller says in place of what is declared."""
+    """The experiment with what the caller says in place of what is declared; None leaves it as it is."""
     return replace(
         experiment,
         concurrency=concurrency or experiment.concurrency,
         timeout=timeout or experiment.timeout,
+        repeats=repeats or experiment.repeats,
+        parameters={**experiment.parameters, **(parameters or {})},
+        budget=experiment.budget.under(budget) if budget else experiment.budget,
     )
 
 
@@ -184,9 +232,14 @@ def _declared(
     )
 
 
-def _models(names: Sequence[str], settings: Project, prompt: Path) -> tuple[ModelReference, ...]:
+def _models(
+    names: Sequence[str], project: ProjectFile, prompt: Path, base: Path
+) -> tuple[ModelReference, ...]:
+    named = project.settings.models
     try:
-        return tuple(find_model(name, settings.models) for name in dict.fromkeys(names))
+        return tuple(
+            find_model(name, named, project.root if name in named else base) for name in dict.fromkeys(names)
+        )
     except WrongUse as error:
         raise WrongUse(error.message, error.place or FilePlace(prompt), error.remedy) from None
 

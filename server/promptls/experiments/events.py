@@ -8,19 +8,53 @@ from typing import Any, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
+class Planned:
+    """Every row was rendered, and no model was asked yet.
+
+    `failing` rows cannot be rendered, `over_limit` ones are cut to the token limit. `calls` are to be made,
+    `cached` answers are there already; `tokens` are those of the prompts to be sent. Costs are US dollars:
+    that of the prompts alone, and that with the longest answers; None where no price or no longest answer is
+    known. `changed` rows render otherwise than in the run before, `before`; None without one. `question` is
+    what is to be asked before so much is spent, None where nobody need be asked.
+    """
+
+    experiment: str
+    rows: int
+    failing: int
+    first_failing: str | None
+    over_limit: int
+    calls: int
+    cached: int
+    tokens: int
+    prompt_cost: float | None
+    longest_cost: float | None
+    changed: int | None
+    before: str | None
+    question: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Started:
-    """The run begins: so many results are to come, and are kept in `journal` as they come."""
+    """The run begins: so many results are to come, and are kept in `journal` as they come.
+
+    `done` of them are there already, where the run goes on with another one.
+    """
 
     run: str
     total: int
     failing: int
     input_tokens: int
     journal: str
+    done: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class RowFinished:
-    """One result more is on disk. `seconds` have gone by, and about `left` seconds are to come."""
+    """One result more is on disk.
+
+    `seconds` have gone by, and about `left` seconds are to come; `rate` is results a second, of late.
+    `problem` says what is wrong with the answer's form.
+    """
 
     id: str
     model: str
@@ -30,15 +64,19 @@ class RowFinished:
     total: int
     seconds: float
     left: float
+    rate: float = 0.0
+    cached: bool = False
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The run was cancelled; what was finished is in `journal`."""
+    """The run was cancelled, or its budget is spent (`why` says which); what was finished is in `journal`."""
 
     done: int
     total: int
     journal: str
+    why: str = "cancelled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +88,12 @@ class Finished:
     manifest: Mapping[str, Any]
 
 
-Event: TypeAlias = Started | RowFinished | Stopped | Finished
+Event: TypeAlias = Planned | Started | RowFinished | Stopped | Finished
 
 
-_KINDS: dict[str, type[Event]] = {kind.__name__: kind for kind in (Started, RowFinished, Stopped, Finished)}
+_KINDS: dict[str, type[Event]] = {
+    kind.__name__: kind for kind in (Planned, Started, RowFinished, Stopped, Finished)
+}
 
 
 def to_json(event: Event) -> dict[str, Any]:
@@ -63,7 +103,4 @@ def to_json(event: Event) -> dict[str, Any]:
 
 def from_json(value: Mapping[str, Any]) -> Event:
     """The event that `to_json` wrote."""
-    kinds: dict[str, type[Event]] = {
-        kind.__name__: kind for kind in (Started, RowFinished, Stopped, Finished)
-    }
-    return kinds[value["event"]](**{key: item for key, item in value.items() if key != "event"})
+    return _KINDS[value["event"]](**{key: item for key, item in value.items() if key != "event"})

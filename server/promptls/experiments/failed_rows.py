@@ -47,10 +47,18 @@ def failed_rows(run: RunSummary) -> tuple[FailedRow, ...]:
         if len(_KNOWN) >= _MOST_KNOWN:
             _KNOWN.pop(next(iter(_KNOWN)))
         try:
-            known = _KNOWN[key] = tuple(islice(_failed(run), _MOST_FAILED))
+            known = _KNOWN[key] = tuple(islice(_failed(run, _MOST_ROWS), _MOST_FAILED))
         except (Failure, OSError, ValueError):
             known = _KNOWN[key] = ()
     return known
+
+
+def failing_numbers(run: RunSummary) -> frozenset[int]:
+    """The numbers, from 1, of all rows of the run with a result that is not good.
+
+    Raises `Failure` where the run's table is gone.
+    """
+    return frozenset(row.number for row in _failed(run, None))
 
 
 _MOST_KNOWN: Final = 32
@@ -83,9 +91,9 @@ def _digest(path: str, _changed: int, _size: int) -> str:
     return digest.hexdigest()
 
 
-def _failed(run: RunSummary) -> Iterator[FailedRow]:
+def _failed(run: RunSummary, most: int | None) -> Iterator[FailedRow]:
     several = len(run.models) > 1
-    for cells in islice(row_results(run), _MOST_ROWS):
+    for cells in islice(row_results(run), most):
         number = cells.get("row_number") or ""
         if not number.isdigit():
             continue

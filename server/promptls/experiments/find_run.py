@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from promptls.experiments.definition import prompt_stem, results_folder
 from promptls.experiments.history import RunSummary, last_run, read_run
 from promptls.experiments.journal import SUFFIX
 from promptls.text.failure import FilePlace, WrongUse
@@ -19,7 +21,9 @@ def find_run(word: str) -> RunSummary:
     path = Path(word)
     if word.endswith(SUFFIX):
         raise WrongUse(
-            "this run did not end, so it has no scores to compare", FilePlace(path), "run it again"
+            "this run did not end, so it has no scores to compare",
+            FilePlace(path),
+            f"go on with it: `promptls run --resume {word}`",
         )
     if path.suffix in {".csv", ".json"}:
         return _of_file(path)
@@ -29,6 +33,55 @@ def find_run(word: str) -> RunSummary:
             raise WrongUse("the prompt has no run", FilePlace(path), f"make one: `promptls run {word}`")
         return run
     return _of_name(word)
+
+
+def find_interrupted(word: str) -> Path:
+    """The journal of the run that did not end, meant by its path, its name or a prompt file: its newest one.
+
+    Raises `WrongUse` where there is none.
+    """
+    path = Path(word)
+    if word.endswith(SUFFIX) and path.is_file():
+        return path.absolute()
+    name = path.name.removesuffix(SUFFIX)
+    if path.is_file() and path.suffix not in {".csv", ".json"}:
+        folder = results_folder(path.absolute())
+        stem = re.escape(prompt_stem(path))
+        shape = re.compile(rf"\d{{8}}-\d{{6}}-{stem}(-\d+)?{re.escape(SUFFIX)}")
+        found = [file for file in _journals([folder]) if shape.fullmatch(file.name)]
+        if found:
+            return found[-1]
+        raise WrongUse(
+            "no run of this prompt was broken off", FilePlace(path), f"begin one: `promptls run {word}`"
+        )
+    folders = [path.absolute().parent] if path.parent != Path() else _folders()
+    journals = _journals(folders)
+    named = next((file for file in journals if file.name == f"{name}{SUFFIX}"), None)
+    if named is not None:
+        return named
+    if any(
+        (folder / f"{path.stem if path.suffix in {'.csv', '.json'} else name}.json").is_file()
+        for folder in folders
+    ):
+        raise WrongUse(
+            f"the run `{name}` has ended", remedy="ask its failed rows again with `--retry-errors`"
+        )
+    names = [file.name.removesuffix(SUFFIX) for file in journals]
+    raise WrongUse(
+        f"there is no run `{name}` that was broken off{did_you_mean(name, names)}",
+        remedy=f"those that were are {', '.join(f'`{each}`' for each in names[-3:])}"
+        if names
+        else "no run here was broken off",
+    )
+
+
+def _folders() -> list[Path]:
+    here = Path.cwd()
+    return list(dict.fromkeys([here / "experiments", here, find_project(here / "any").root / "experiments"]))
+
+
+def _journals(folders: list[Path]) -> list[Path]:
+    return sorted(file for folder in folders if folder.is_dir() for file in folder.glob(f"*{SUFFIX}"))
 
 
 def _of_file(path: Path) -> RunSummary:
@@ -48,8 +101,7 @@ def _of_file(path: Path) -> RunSummary:
 
 
 def _of_name(name: str) -> RunSummary:
-    here = Path.cwd()
-    folders = dict.fromkeys([here / "experiments", here, find_project(here / "any").root / "experiments"])
+    folders = _folders()
     names = []
     for folder in folders:
         if (folder / f"{name}.json").is_file():

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -34,11 +34,16 @@ class MetricSummary:
     unscored: int
     counts: Mapping[str, int]
     allowed_values: Any
+    lower_is_better: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """A finished run. `stale` says that the prompt, or a file that it includes, has changed since."""
+    """A finished run. `stale` says that the prompt, or a file that it includes, has changed since.
+
+    `invalid` answers do not have the form that the prompt demands; `cached` ones are of earlier calls.
+    `cost` is what all of them cost when they were made, `paid` what this run spent, in US dollars.
+    """
 
     name: str
     experiment: str
@@ -56,6 +61,16 @@ class RunSummary:
     metrics: tuple[MetricSummary, ...]
     stale: bool
     previous: RunSummary | None = None
+    invalid: int = 0
+    cached: int = 0
+    paid: float | None = None
+    rows_chosen: str | None = None
+    """Which rows of the data set were run, as `row_choice.parse_rows` reads it; None for all."""
+    by_model: Mapping[str, tuple[MetricSummary, ...]] = field(default_factory=dict)
+
+    def of_model(self, model: str) -> tuple[MetricSummary, ...]:
+        """The scores of one of the run's models."""
+        return self.by_model.get(model, self.metrics)
 
     def metric(self, name: str) -> MetricSummary | None:
         """The score of the metric `name`, or None where the run has no such metric."""
@@ -169,6 +184,14 @@ def _summary(values: Mapping[str, Any], manifest: Path, unsaved: Mapping[str, st
         cost=totals["cost"],
         metrics=tuple(_metric(metric) for metric in values["metrics"]),
         stale=_is_stale(values["files"], manifest.absolute().parent, unsaved),
+        invalid=totals.get("invalid", 0),
+        cached=totals.get("cached", 0),
+        paid=totals.get("paid"),
+        rows_chosen=(values.get("dataset") or {}).get("rows"),
+        by_model={
+            name: tuple(_metric(metric) for metric in total["metrics"])
+            for name, total in (values.get("by_model") or {}).items()
+        },
     )
 
 
@@ -182,6 +205,7 @@ def _metric(values: Mapping[str, Any]) -> MetricSummary:
         values["unscored"],
         values["counts"],
         values["allowed_values"],
+        lower_is_better=values.get("lower_is_better", False),
     )
 
 

@@ -1,7 +1,8 @@
 """The journal of a run: every finished row is on disk as soon as it is finished.
 
 One JSON object a line: what is being run first, then one result each. A run that ends well
-makes its table from the journal and removes it; a run that is cancelled or killed leaves it.
+makes its table from the journal and removes it; a run that is cancelled or killed leaves it, and can be
+gone on with. Only one process at a time writes to a journal.
 """
 
 from __future__ import annotations
@@ -9,27 +10,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
 from promptls.experiments.row_result import RowResult
-from promptls.text.failure import Failure, FilePlace
+from promptls.text.failure import Failure, FilePlace, WrongUse
 
 SUFFIX = ".partial.jsonl"
-
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """Where a result stands in the journal, with what it is sorted by in the table."""
-
-    number: int
-    model: str
-    repeat: int
-    offset: int
 
 
 class Journal:
@@ -39,7 +29,11 @@ class Journal:
         self.path = path
         self._stream = stream
         self._end = 0
-        self._written: list[_Written] = []
+        self._models: dict[str, int] = {}
+        self._repeats = 1
+        # Where the newest result of each asking stands, by the asking's place in the table.
+        self._offsets: dict[int, int] = {}
+        self._failed: set[int] = set()
 
     @property
     def name(self) -> str:
@@ -49,25 +43,35 @@ class Journal:
     @property
     def count(self) -> int:
         """How many results are on disk."""
-        return len(self._written)
+        return len(self._offsets)
 
-    def describe(self, header: Mapping[str, Any]) -> None:
+    def describe(self, header: Mapping[str, Any], models: Sequence[str], repeats: int) -> None:
         """The first line, which says what is being run, is on disk."""
+        self._order(models, repeats)
         self._append({"run": dict(header)})
 
     def append(self, result: RowResult) -> None:
         """The result is on disk; raises `Failure` when it is not, with the others still readable."""
         offset = self._end
         self._append(result.to_json())
-        self._written.append(_Written(result.number, result.model, result.repeat, offset))
+        self._note(result, offset)
 
-    def results(self, models: tuple[str, ...]) -> Iterator[RowResult]:
-        """Every result, by row, then in the order of `models`, then by repeat; one at a time in memory."""
-        place = {model: index for index, model in enumerate(models)}
-        order = sorted(self._written, key=lambda each: (each.number, place[each.model], each.repeat))
+    def has_answer(self, number: int, model: str, repeat: int) -> bool:
+        """Whether there is a result without an error for this asking."""
+        place = self._place(number, model, repeat)
+        return place in self._offsets and place not in self._failed
+
+    def forget_failed(self) -> None:
+        """Results with an error count no more; each is asked for again."""
+        for place in self._failed:
+            del self._offsets[place]
+        self._failed.clear()
+
+    def results(self) -> Iterator[RowResult]:
+        """Every result, by row, then in the order of the models, then by repeat; one at a time in memory."""
         with self.path.open("rb") as stream:
-            for written in order:
-                stream.seek(written.offset)
+            for place in sorted(self._offsets):
+                stream.seek(self._offsets[place])
                 yield RowResult.from_json(json.loads(stream.readline()))
 
     def close(self) -> None:
@@ -77,8 +81,43 @@ class Journal:
 
     def remove(self) -> None:
         """The file is gone; what it held is in the run's table."""
+        # While the lock is held, nobody can begin to go on with it.
+        with contextlib.suppress(PermissionError):
+            self.path.unlink(missing_ok=True)
         self.close()
         self.path.unlink(missing_ok=True)
+
+    def read_back(self, models: Sequence[str], repeats: int) -> None:
+        """What the file holds is known; a line that was cut short is taken off its end."""
+        self._order(models, repeats)
+        whole = 0
+        with self.path.open("rb") as stream:
+            for line in stream:
+                if not line.endswith(b"\n"):
+                    break
+                with contextlib.suppress(ValueError, KeyError, TypeError):
+                    value = json.loads(line)
+                    if "run" not in value:
+                        self._note(RowResult.from_json(value), whole)
+                whole += len(line)
+        self._end = whole
+        self._stream.truncate(whole)
+        self._stream.seek(whole)
+
+    def _order(self, models: Sequence[str], repeats: int) -> None:
+        self._models = {model: index for index, model in enumerate(models)}
+        self._repeats = repeats
+
+    def _place(self, number: int, model: str, repeat: int) -> int:
+        return (number * len(self._models) + self._models[model]) * self._repeats + repeat - 1
+
+    def _note(self, result: RowResult, offset: int) -> None:
+        place = self._place(result.number, result.model, result.repeat)
+        self._offsets[place] = offset
+        if result.error is None:
+            self._failed.discard(place)
+        else:
+            self._failed.add(place)
 
     def _append(self, value: Mapping[str, Any]) -> None:
         line = json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass") + b"\n"
@@ -94,7 +133,8 @@ class Journal:
             raise Failure(
                 f"the results cannot be written: {(error.strerror or str(error)).lower()}",
                 FilePlace(self.path),
-                f"free some space and run again; the {self.count} finished rows are in this file",
+                f"free some space and go on with `promptls run --resume {self.name}`; "
+                f"the {self.count} finished rows are in this file",
             ) from None
         self._end += len(line)
 
@@ -114,7 +154,9 @@ def create_journal(folder: Path, name: str, now: datetime) -> Journal:
                 continue
             with contextlib.suppress(FileExistsError):
                 path = folder / f"{run}{SUFFIX}"
-                return Journal(path, path.open("xb", buffering=0))
+                stream = path.open("xb", buffering=0)
+                _lock(stream)
+                return Journal(path, stream)
     except OSError as error:
         raise Failure(
             f"the results cannot be written: {(error.strerror or str(error)).lower()}",
@@ -122,6 +164,42 @@ def create_journal(folder: Path, name: str, now: datetime) -> Journal:
             "make the folder writable, or free some space",
         ) from None
     raise Failure("a thousand runs began in this second", FilePlace(folder), "run again")
+
+
+def reopen_journal(path: Path) -> Journal:
+    """The journal of a run that did not end, to be gone on with; its lines are read by `read_back`.
+
+    Raises `WrongUse` while another process writes to it, and where there is none.
+    """
+    try:
+        stream = path.open("r+b", buffering=0)
+    except OSError as error:
+        raise WrongUse(
+            f"the run cannot be gone on with: {(error.strerror or str(error)).lower()}", FilePlace(path)
+        ) from None
+    if not _lock(stream):
+        stream.close()
+        raise WrongUse("this run is going on in another process", FilePlace(path), "wait for its end")
+    return Journal(path, stream)
+
+
+def is_running(path: Path) -> bool:
+    """Whether a process writes to the journal at `path`."""
+    try:
+        with path.open("r+b", buffering=0) as stream:
+            return not _lock(stream)
+    except OSError:
+        return False
+
+
+def read_header(path: Path) -> dict[str, Any] | None:
+    """What the journal says is being run; None where it was killed before it could."""
+    try:
+        with path.open("rb") as stream:
+            value = json.loads(stream.readline())["run"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def read_journal(path: Path) -> Iterator[RowResult]:
@@ -132,3 +210,17 @@ def read_journal(path: Path) -> Iterator[RowResult]:
                 value = json.loads(line)
                 if "run" not in value:
                     yield RowResult.from_json(value)
+
+
+def _lock(stream: FileIO) -> bool:
+    """Whether the file is now this process's own; the system frees it when the process ends."""
+    import portalocker
+
+    try:
+        portalocker.lock(stream, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
+    except portalocker.AlreadyLocked:
+        return False
+    except portalocker.LockException:
+        # A file system without locks must not keep a run from being made.
+        return True
+    return True

@@ -8,6 +8,7 @@ import os
 import platform
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,7 +18,8 @@ import promptls
 from promptls.experiments.atomic import replaced
 from promptls.experiments.git_state import git_state
 from promptls.experiments.plan import Plan
-from promptls.models.registry import ModelReference
+from promptls.models.reference import ModelReference
+from promptls.text.failure import Failure, FilePlace
 
 FORMAT = 1
 """Grows when a reader of old manifests would misread new ones."""
@@ -25,8 +27,11 @@ FORMAT = 1
 _SECRET_NAME = re.compile(r"key|secret|token$|password|authorization|credential", re.IGNORECASE)
 
 
-def begun_manifest(plan: Plan, run: str, started: datetime) -> dict[str, Any]:
-    """What is known of a run before its first row; no value of it is a secret."""
+def begun_manifest(plan: Plan, run: str, started: datetime, continues: str | None = None) -> dict[str, Any]:
+    """What is known of a run before its first row; no value of it is a secret.
+
+    `continues` names the run whose good results this one has taken over.
+    """
     experiment = plan.experiment
     folder = experiment.folder
     return {
@@ -37,15 +42,21 @@ def begun_manifest(plan: Plan, run: str, started: datetime) -> dict[str, Any]:
         "files": {
             relative(Path(file), folder): hash_of_text(_text_of(file, plan)) for file in sorted(plan.files)
         },
-        "rendered_hash": hashlib.sha256("".join(plan.digests).encode()).hexdigest(),
-        "rendered": {"rows": len(plan.digests), "failing": len(plan.failing), "tokens": plan.input_tokens},
+        "prompt_hash": prompt_hash(plan),
+        "rendered_hash": plan.rendered.hash,
+        "rendered": {
+            "rows": plan.rows,
+            "failing": len(plan.failing),
+            "over_limit": plan.over_limit,
+            "tokens": plan.input_tokens,
+        },
         "dataset": {
             "path": relative(plan.dataset.path, folder),
             "columns": list(plan.dataset.columns),
-            "sha256": _hash_of_file(plan.dataset.path),
-            "row_limit": plan.row_limit,
+            "sha256": hash_of_file(plan.dataset.path),
+            "rows": plan.choice.text or None,
         },
-        "models": [_model(reference) for reference in experiment.models],
+        "models": [described_model(reference) for reference in experiment.models],
         "settings": {
             "metrics": list(experiment.metrics),
             "parameters": without_secrets(experiment.parameters),
@@ -53,6 +64,7 @@ def begun_manifest(plan: Plan, run: str, started: datetime) -> dict[str, Any]:
             "repeats": experiment.repeats,
             "concurrency": experiment.concurrency,
             "timeout": experiment.timeout,
+            "budget": {name: value for name, value in asdict(experiment.budget).items() if value is not None},
             "encoding": experiment.encoding,
             "token_limit": experiment.token_limit,
             "truncation_step": experiment.truncation_step,
@@ -60,7 +72,15 @@ def begun_manifest(plan: Plan, run: str, started: datetime) -> dict[str, Any]:
         "git": git_state(experiment.prompt.parent),
         "versions": _versions(plan),
         "started": started.isoformat(timespec="seconds"),
+        "continues": continues,
     }
+
+
+def prompt_hash(plan: Plan) -> str:
+    """The hash of the prompt's content: its own text and those that it includes, whatever their names."""
+    own = str(plan.experiment.prompt)
+    others = sorted(hash_of_text(_text_of(file, plan)) for file in plan.files if file != own)
+    return hashlib.sha256("".join([hash_of_text(plan.experiment.text), *others]).encode()).hexdigest()
 
 
 def ended_manifest(begun: Mapping[str, Any], results: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,6 +100,17 @@ def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
     with replaced(path) as stream:
         json.dump(manifest, stream, indent=1, ensure_ascii=False, default=str)
         stream.write("\n")
+
+
+def manifest_of(path: Path) -> dict[str, Any]:
+    """What the manifest at `path` holds; raises `Failure` where it is none."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        values = None
+    if not isinstance(values, dict):
+        raise Failure("this is not the manifest of a run", FilePlace(path), "name another run")
+    return values
 
 
 def hash_of_text(text: str) -> str:
@@ -120,7 +151,8 @@ def _text_of(file: str, plan: Plan) -> str:
         return ""
 
 
-def _hash_of_file(path: Path) -> str:
+def hash_of_file(path: Path) -> str:
+    """The SHA-256 hash of the file's bytes; raises OSError."""
     digest = hashlib.sha256()
     with path.open("rb") as stream:
         while piece := stream.read(1 << 20):
@@ -128,7 +160,8 @@ def _hash_of_file(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _model(reference: ModelReference) -> dict[str, Any]:
+def described_model(reference: ModelReference) -> dict[str, Any]:
+    """The model as a manifest has it, without secrets."""
     from promptls.models.openai_compatible import without_secrets as url_without_secrets
 
     return {

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from typing import Any
 
-from promptls.datasets.dataset import Dataset, Row
+from promptls.datasets.dataset import Dataset
 from promptls.datasets.registry import open_dataset
+from promptls.experiments.answer_cache import AnswerCache, answer_key, is_worth_keeping, key_prefix
 from promptls.experiments.definition import Experiment
-from promptls.experiments.row_rendering import RowRenderer, row_renderer
+from promptls.experiments.rendered_rows import RenderedRows
+from promptls.experiments.row_choice import ALL_ROWS, RowChoice
+from promptls.experiments.row_rendering import RenderedRow, RowRenderer, row_renderer
 from promptls.metrics.binding import check_binding
 from promptls.metrics.loading import load_metric
 from promptls.metrics.metric import Metric
+from promptls.models.prices import is_paid, price_of
+from promptls.models.reference import ModelReference
 from promptls.models.registry import check_model
 from promptls.text.failure import FilePlace, WrongUse
 from promptls.text.nearest import did_you_mean
@@ -28,73 +32,219 @@ class FailingRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelEstimate:
+    """What asking one model would take: calls, tokens of their prompts, and US dollars.
+
+    `cached` answers are there already. `prompt_cost` is that of the prompts alone, `longest_cost` that with
+    answers of `max_tokens` each; None where no price or no longest answer is known. `paid` says whether
+    calls may cost anything.
+    """
+
+    model: str
+    calls: int
+    cached: int
+    tokens: int
+    paid: bool
+    prompt_cost: float | None
+    longest_cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """An experiment that can be run: its rows are readable, its metrics loaded, its models there.
 
-    `digests` are the hashes of the rendered rows in the data set's order, empty for a row that
-    fails; `input_tokens` counts one asking of every row; `files` are the prompt's own and all that
-    it includes.
+    `rendered` are the chosen rows with their messages; `input_tokens` counts one asking of every row;
+    `over_limit` rows are cut to the token limit; `files` are the prompt's own and all that it includes.
     """
 
     experiment: Experiment
     dataset: Dataset
     metrics: tuple[Metric, ...]
-    row_limit: int | None
-    digests: tuple[str, ...]
+    choice: RowChoice
+    rendered: RenderedRows
     failing: tuple[FailingRow, ...]
+    over_limit: int
     input_tokens: int
     files: tuple[str, ...]
+    estimates: tuple[ModelEstimate, ...]
+    cache: AnswerCache | None
+
+    @property
+    def rows(self) -> int:
+        """How many rows the run goes over."""
+        return len(self.rendered)
 
     @property
     def results(self) -> int:
         """How many results the run has: rows x models x repeats."""
-        return len(self.digests) * len(self.experiment.models) * self.experiment.repeats
+        return self.rows * len(self.experiment.models) * self.experiment.repeats
 
     @property
     def calls(self) -> int:
-        """How often a model is asked."""
-        rows = len(self.digests) - len(self.failing)
-        return rows * len(self.experiment.models) * self.experiment.repeats
+        """How often a model is asked; what the cache answers does not count."""
+        return sum(estimate.calls for estimate in self.estimates)
 
-    def rows(self) -> Iterator[Row]:
-        """The rows of the run, read again from the data set."""
-        return islice(self.dataset.rows(), self.row_limit)
+    @property
+    def cached(self) -> int:
+        """How many answers are there already."""
+        return sum(estimate.cached for estimate in self.estimates)
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """The hashes of the rendered rows, in order; empty for a row that fails."""
+        return tuple(rendered.digest for _, rendered in self.rendered)
+
+    def close(self) -> None:
+        """What the plan keeps on disk is gone, and its cache is closed."""
+        self.rendered.close()
+        if self.cache is not None:
+            self.cache.close()
 
 
 async def plan_run(
-    experiment: Experiment, row_limit: int | None = None, renderer: RowRenderer | None = None
+    experiment: Experiment,
+    rows: RowChoice | int | None = None,
+    renderer: RowRenderer | None = None,
+    *,
+    cached: bool = True,
 ) -> Plan:
-    """The plan of a run over the first `row_limit` rows, or all of them; every row is rendered.
+    """The plan of a run over the chosen rows, the first so many, or all of them; every row is rendered.
 
-    An open `renderer` of the experiment is used where there is one.
+    An open `renderer` of the experiment is used where there is one. Answers come from the cache unless
+    `cached` is false.
 
     Raises `WrongUse` for what can never run (a missing file, metric or column) and `Failure` for
     what cannot run now (a model that is not installed, a line that cannot be read).
     """
     dataset = open_dataset(experiment.dataset)
     _check_columns(experiment, dataset)
-    metrics = tuple(load_metric(name, experiment.base) for name in experiment.metrics)
+    metrics = tuple(
+        load_metric(name, experiment.base, experiment.named_metrics) for name in experiment.metrics
+    )
     for metric in metrics:
         check_binding(metric, dataset.columns, experiment.output_key)
     for model in experiment.models:
         check_model(model)
-    digests: list[str] = []
+    choice = _choice(rows)
+    cache = None
+    if cached and any(map(is_worth_keeping, experiment.models)):
+        cache = AnswerCache(experiment.folder)
+    counters = [_Counter(experiment, model, cache) for model in experiment.models]
+    rendered_rows = RenderedRows()
     failing: list[FailingRow] = []
     files = {str(experiment.prompt): None}
-    tokens = 0
+    tokens = over = 0
     async with row_renderer(experiment, renderer) as opened:
-        for row in islice(dataset.rows(), row_limit):
+        for row in choice.of(dataset.rows()):
             rendered = await opened.render(row)
-            digests.append(rendered.digest)
+            rendered_rows.append(row, rendered)
             tokens += rendered.tokens
+            over += rendered.is_cut
             files.update(dict.fromkeys(rendered.files))
             if rendered.error is not None:
                 failing.append(FailingRow(row.number, row.line, rendered.error))
-    if not digests:
-        raise WrongUse(
-            "the data set has no rows", FilePlace(dataset.path), "add rows below the line with the names"
+                continue
+            for counter in counters:
+                counter.add(rendered)
+    if not len(rendered_rows):
+        raise _no_rows(dataset, choice)
+    return Plan(
+        experiment,
+        dataset,
+        metrics,
+        choice,
+        rendered_rows,
+        tuple(failing),
+        over,
+        tokens,
+        tuple(files),
+        tuple(counter.estimate() for counter in counters),
+        cache,
+    )
+
+
+def parameters_of(experiment: Experiment, model: ModelReference, repeat: int) -> dict[str, Any]:
+    """What is sent beside the messages; with a seed, each repeat has the next one."""
+    parameters = {**model.parameters, **experiment.parameters}
+    if isinstance(seed := parameters.get("seed"), int):
+        parameters["seed"] = seed + repeat - 1
+    return parameters
+
+
+class AnswerKeys:
+    """The keys, in the cache, of the answers that one model gives in one experiment."""
+
+    def __init__(self, experiment: Experiment, model: ModelReference) -> None:
+        self._prefixes = [
+            key_prefix(model, parameters_of(experiment, model, repeat), experiment.json_schema)
+            for repeat in range(1, experiment.repeats + 1)
+        ]
+
+    def key(self, rendered: RenderedRow, repeat: int) -> bytes:
+        """The key of the answer to a rendered row."""
+        return answer_key(self._prefixes[repeat - 1], rendered.messages, repeat)
+
+
+class _Counter:
+    """What asking one model takes, counted row by row."""
+
+    def __init__(self, experiment: Experiment, model: ModelReference, cache: AnswerCache | None) -> None:
+        self._experiment = experiment
+        self._model = model
+        self._cache = cache if is_worth_keeping(model) else None
+        self._keys = AnswerKeys(experiment, model) if self._cache is not None else None
+        self._seen: set[bytes] = set()
+        self._calls = 0
+        self._cached = 0
+        self._tokens = 0
+
+    def add(self, rendered: RenderedRow) -> None:
+        for repeat in range(1, self._experiment.repeats + 1):
+            if self._is_there(rendered, repeat):
+                self._cached += 1
+            else:
+                self._calls += 1
+                self._tokens += rendered.tokens
+
+    def _is_there(self, rendered: RenderedRow, repeat: int) -> bool:
+        if self._cache is None or self._keys is None:
+            return False
+        key = self._keys.key(rendered, repeat)
+        # The second of two rows that render alike is served by the first one's answer.
+        if key in self._seen:
+            return True
+        self._seen.add(key)
+        return self._cache.get(key) is not None
+
+    def estimate(self) -> ModelEstimate:
+        price = price_of(self._model)
+        paid = is_paid(self._model)
+        longest = parameters_of(self._experiment, self._model, 1).get("max_tokens")
+        of_prompts = price.cost(self._tokens, None) if paid else None
+        with_answers = None
+        if paid and isinstance(longest, int) and price.output is not None:
+            with_answers = price.cost(self._tokens, self._calls * longest)
+        return ModelEstimate(
+            self._model.name, self._calls, self._cached, self._tokens, paid, of_prompts, with_answers
         )
-    return Plan(experiment, dataset, metrics, row_limit, tuple(digests), tuple(failing), tokens, tuple(files))
+
+
+def _choice(rows: RowChoice | int | None) -> RowChoice:
+    if rows is None:
+        return ALL_ROWS
+    return RowChoice(str(rows), first=rows) if isinstance(rows, int) else rows
+
+
+def _no_rows(dataset: Dataset, choice: RowChoice) -> WrongUse:
+    if choice.text:
+        return WrongUse(
+            f"no row of the data set is chosen by `{choice.text}`",
+            FilePlace(dataset.path),
+            "choose other rows, or leave out `--rows`",
+        )
+    return WrongUse(
+        "the data set has no rows", FilePlace(dataset.path), "add rows below the line with the names"
+    )
 
 
 def _check_columns(experiment: Experiment, dataset: Dataset) -> None:

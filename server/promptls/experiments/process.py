@@ -3,8 +3,8 @@
 One JSON request on the first line of standard input, as `RunRequest` has it; JSON events on
 standard output, one a line: those of `promptls.experiments.events`, and last, when there is no
 `Finished`, `{"event": "Failed", "message", "path", "line", "column", "remedy"}` or
-`{"event": "Cancelled"}`. A line `{"cancel": true}`, or the end of standard input, ends the run at
-once with its finished rows kept.
+`{"event": "Cancelled"}`. After `Planned` with a question, the line `{"go": true}` lets the run begin.
+A line `{"cancel": true}`, or the end of standard input, ends the run at once with its finished rows kept.
 """
 
 from __future__ import annotations
@@ -16,15 +16,13 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, TextIO
 
-from promptls.experiments.definition import adjusted, define_experiment
 from promptls.experiments.events import to_json
-from promptls.experiments.plan import plan_run
+from promptls.experiments.prepare import prepared
 from promptls.experiments.request import RunRequest
-from promptls.experiments.row_rendering import row_renderer
 from promptls.experiments.runner import run_plan
+from promptls.models.keys import key_mask
 from promptls.text.failure import Failure
 
 
@@ -38,13 +36,17 @@ def main() -> int:
 
     try:
         request = RunRequest(**json.loads(sys.stdin.readline()))
+        # Here, and in no other process, the client's secrets are part of the environment.
+        os.environ.update(request.secrets)
         asyncio.run(_run(request, tell))
     except asyncio.CancelledError:
         tell({"event": "Cancelled"})
     except Failure as failure:
+        mask = key_mask().mask
         path, line, column = failure.place or (None, None, None)
         place = {"path": str(path) if path else None, "line": line, "column": column}
-        tell({"event": "Failed", "message": failure.message, "remedy": failure.remedy, **place})
+        remedy = None if failure.remedy is None else mask(failure.remedy)
+        tell({"event": "Failed", "message": mask(failure.message), "remedy": remedy, **place})
     else:
         return 0
     return 1
@@ -54,27 +56,27 @@ async def _run(request: RunRequest, tell: Callable[[Mapping[str, Any]], None]) -
     task = asyncio.current_task()
     assert task is not None
     loop = asyncio.get_running_loop()
-    threading.Thread(target=_await_cancel, args=(loop, task), daemon=True).start()
-    experiment = adjusted(
-        define_experiment(
-            Path(request.prompt), request.experiment, unsaved=request.unsaved, models=request.models
-        ),
-        concurrency=request.concurrency,
-        timeout=request.timeout,
-    )
-    # Metrics may read files beside them by a relative path, as they can when the file itself is run.
-    os.chdir(experiment.base)
-    async with row_renderer(experiment) as renderer:
-        plan = await plan_run(experiment, request.rows, renderer)
-        await run_plan(plan, lambda event: tell(to_json(event)), renderer=renderer)
+    go = asyncio.Event()
+    threading.Thread(target=_listen, args=(loop, task, go), daemon=True).start()
+    async with prepared(request) as (plan, continued, planned):
+        # Metrics may read files beside them by a relative path, as they can when the file itself is run.
+        os.chdir(plan.experiment.base)
+        tell(to_json(planned))
+        if request.only_plan:
+            return
+        if planned.question is not None and not request.yes:
+            await go.wait()
+        await run_plan(plan, lambda event: tell(to_json(event)), continued=continued)
 
 
-def _await_cancel(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> None:
-    for line in sys.stdin:
-        if '"cancel"' in line:
-            break
+def _listen(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], go: asyncio.Event) -> None:
     # The loop is closed when the run has ended by itself.
     with contextlib.suppress(RuntimeError):
+        for line in sys.stdin:
+            if '"cancel"' in line:
+                break
+            if '"go"' in line:
+                loop.call_soon_threadsafe(go.set)
         loop.call_soon_threadsafe(task.cancel)
 
 

@@ -10,14 +10,29 @@ from dataclasses import dataclass, field
 class RunRequest:
     """One run: the absolute path of the prompt, and what takes the place of what is declared.
 
-    `rows` is how many of the first rows are run, None for all; `unsaved` are texts that count
-    instead of what is saved, by absolute path.
+    `rows` is as `row_choice.parse_rows` reads it, or `failing`; None is all. `resume` names a run to be gone
+    on with, `retry_errors` one whose failed rows are asked again; then `prompt` may be empty. `fresh` asks
+    models again though their answers are in the cache. Without `yes`, a run that spends much asks first;
+    with `only_plan` it ends there. `unsaved` are texts that count instead of what is saved, by absolute path.
+    `secrets` are variables for the environment of the run, such as keys; they are never written anywhere.
     """
 
-    prompt: str
+    prompt: str = ""
     experiment: str | None = None
     models: Sequence[str] = ()
-    rows: int | None = None
+    rows: int | str | None = None
     concurrency: int | None = None
     timeout: float | None = None
+    repeats: int | None = None
+    seed: int | None = None
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    resume: str | None = None
+    retry_errors: str | None = None
+    fresh: bool = False
+    yes: bool = False
+    only_plan: bool = False
+    models_base: str | None = None
     unsaved: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -21,8 +21,9 @@ def write_table(path: Path, plan: Plan, journal: Journal) -> None:
     """The table of everything in `journal` is at `path`, or nothing is; raises OSError.
 
     The columns: those of the data set, `response`, `predicted_<key>` for each key of the JSON
-    schema, each metric and its `_reason`, `error`, tokens, seconds, cost, and what the row was
-    asked with. A column of the data set that has one of these names is called `row_<name>`.
+    schema, each metric and its `_reason`, `error`, `problem` (what is wrong with the answer's form),
+    tokens, seconds, cost, and what the row was asked with. A column of the data set that has one of these
+    names is called `row_<name>`.
     """
     predicted = predicted_keys(plan.experiment.json_schema)
     metrics = [metric.name for metric in plan.metrics]
@@ -35,7 +36,7 @@ def write_table(path: Path, plan: Plan, journal: Journal) -> None:
     with replaced(path) as stream:
         writer = csv.DictWriter(stream, header, lineterminator="\r\n")
         writer.writeheader()
-        for result in journal.results(tuple(model.name for model in plan.experiment.models)):
+        for result in journal.results():
             row = {names[column]: _cell(result.values.get(column)) for column in names}
             writer.writerow({"id": result.id, **row, **_own_cells(result, plan, predicted)})
 
@@ -52,10 +53,12 @@ def _own_columns(predicted: list[str], metrics: list[str]) -> list[str]:
         *(f"{PREDICTED_PREFIX}{key}" for key in predicted),
         *(name for metric in metrics for name in (metric, f"{metric}{REASON_SUFFIX}")),
         "error",
+        "problem",
         "input_tokens",
         "output_tokens",
         "seconds",
         "cost",
+        "cached",
         "finish_reason",
         "model",
         "repeat",
@@ -70,6 +73,8 @@ def _own_cells(result: RowResult, plan: Plan, predicted: list[str]) -> dict[str,
     cells: dict[str, Any] = {
         "response": result.response,
         "error": result.error,
+        "problem": result.problem,
+        "cached": "yes" if result.cached else None,
         "input_tokens": result.input_tokens,
         "output_tokens": result.output_tokens,
         "seconds": None if result.seconds is None else round(result.seconds, 3),

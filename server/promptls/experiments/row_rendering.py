@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from promptls.datasets.dataset import Row
 from promptls.experiments.definition import Experiment
+from promptls.models.digest import digest_of
 from promptls.rendering.job import RenderJob
 from promptls.rendering.limits import Limits
 from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.worker import RenderWorker
 
-# Characters of a hash that are kept: enough to tell every row of a run from every other.
-HASH_LENGTH = 16
-
 
 @dataclass(frozen=True, slots=True)
 class RenderedRow:
-    """What the model gets for a row, or `error` where the row does not render."""
+    """What the model gets for a row, or `error` where the row does not render.
+
+    `is_cut` says that the token limit left something out.
+    """
 
     messages: tuple[Mapping[str, Any], ...] = ()
     tokens: int = 0
     digest: str = ""
     files: tuple[str, ...] = ()
     error: str | None = None
+    is_cut: bool = False
 
 
 class RowRenderer:
@@ -60,7 +60,13 @@ class RowRenderer:
             where = f" (line {outcome.line + 1})" if outcome.line is not None else ""
             return RenderedRow(error=f"the prompt does not render: {outcome.message}{where}")
         messages = tuple(outcome.messages)
-        return RenderedRow(messages, outcome.tokens_kept, digest_of(messages), outcome.files)
+        return RenderedRow(
+            messages,
+            outcome.tokens_kept,
+            digest_of(messages),
+            outcome.files,
+            is_cut=outcome.tokens_kept < outcome.tokens,
+        )
 
     async def close(self) -> None:
         """The process is ended."""
@@ -92,9 +98,3 @@ async def row_renderer(
     finally:
         if opened is None:
             await renderer.close()
-
-
-def digest_of(messages: Sequence[Mapping[str, Any]]) -> str:
-    """The hash of rendered messages: equal when a model gets the same."""
-    canonical = json.dumps(list(messages), sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_LENGTH]

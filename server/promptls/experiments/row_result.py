@@ -21,6 +21,8 @@ class RowResult:
 
     `number` counts the row from 1, `line` is its line in the data set from 0, `repeat` counts
     from 1. `seconds` is the model's time. `cost` is in US dollars, None where no price is known.
+    `problem` says what is wrong with the form of the response, where a form is demanded. `cached` says that
+    the response, with its tokens, seconds and cost, is that of an earlier call.
     """
 
     id: str
@@ -38,6 +40,8 @@ class RowResult:
     cost: float | None = None
     finish_reason: str | None = None
     digest: str = ""
+    problem: str | None = None
+    cached: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON."""

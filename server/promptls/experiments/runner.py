@@ -3,77 +3,110 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from promptls.datasets.dataset import Row
-from promptls.experiments.ask import Asker, opened_models
+from promptls.experiments.ask import Asked, Asker, opened_models
+from promptls.experiments.budget import Expected, Spending
 from promptls.experiments.definition import prompt_stem
 from promptls.experiments.events import Event, Finished, RowFinished, Started, Stopped
 from promptls.experiments.journal import Journal, create_journal
 from promptls.experiments.manifest import begun_manifest, ended_manifest, write_manifest
 from promptls.experiments.plan import Plan
 from promptls.experiments.results_table import write_table
-from promptls.experiments.row_rendering import RowRenderer
+from promptls.experiments.row_rendering import RenderedRow
 from promptls.experiments.row_result import RowResult
 from promptls.experiments.tally import Totals
 from promptls.models.model import ModelError
-from promptls.models.registry import ModelReference
+from promptls.models.reference import ModelReference
 from promptls.text.failure import Failure, FilePlace
 
 # A run whose first results all fail for the same reason, which is not the rows', is not worth going on.
 HOPELESS = 5
 
-Asking = tuple[Row, ModelReference, int]
+# So many results in a row without any answer, after there have been some, mean that the provider is gone.
+GONE = 50
+
+# Finished rows that the rate is taken from.
+LATELY = 100
+
+
+class Asking(NamedTuple):
+    """One row that one model is asked about, for the first or a further time."""
+
+    row: Row
+    rendered: RenderedRow
+    model: ModelReference
+    repeat: int
+
+
+class BudgetSpentError(Failure):
+    """The run has stopped because its budget is spent; it can be gone on with."""
+
+
+class Continued(NamedTuple):
+    """What a run goes on from: an open journal with its header, or good results of another run."""
+
+    journal: Journal | None = None
+    header: dict[str, Any] | None = None
+    carried: Iterable[RowResult] = ()
+    run: str | None = None
+
+
+FROM_THE_START = Continued()
 
 
 async def run_plan(
     plan: Plan,
     on_event: Callable[[Event], None],
     *,
-    renderer: RowRenderer | None = None,
+    continued: Continued = FROM_THE_START,
     now: datetime | None = None,
 ) -> Finished:
     """Asks every model about every row, scores the responses, and writes table and manifest.
 
-    An open `renderer` of the experiment is used where there is one.
-
     A row that fails is a result with an `error`. A cancelled run ends at once, tells `Stopped` and
-    keeps its journal. Raises `Failure` when nothing can be written, or when the model answers no
-    row at all: finished rows are kept then too, and the failure says where.
+    keeps its journal. Raises `BudgetSpentError` when the budget is spent, and `Failure` when nothing can be
+    written, or when the model answers no row at all: finished rows are kept then too, and the failure says
+    where.
     """
     # Names carry the user's own time, as in the Ragas documents.
     started = (now or datetime.now(timezone.utc)).astimezone()
-    journal = create_journal(plan.experiment.folder, prompt_stem(plan.experiment.prompt), started)
+    journal = continued.journal or create_journal(
+        plan.experiment.folder, prompt_stem(plan.experiment.prompt), started
+    )
     run = _Run(plan, journal, on_event)
     try:
-        manifest = begun_manifest(plan, journal.name, started)
-        journal.describe(manifest)
-        on_event(Started(journal.name, plan.results, len(plan.failing), plan.input_tokens, str(journal.path)))
-        await run.ask_all(renderer)
-        table = journal.path.with_name(f"{journal.name}.csv")
-        write_table(table, plan, journal)
-        ended = ended_manifest(manifest, run.totals.summary())
-        write_manifest(table.with_suffix(".json"), ended)
-    except asyncio.CancelledError:
-        on_event(Stopped(journal.count, plan.results, str(journal.path)))
-        raise
-    except OSError as error:
-        raise _unwritten(journal, error) from None
-    finally:
+        table, manifest = await run.to_its_end(continued, started)
+    except BaseException:
         journal.close()
+        raise
     journal.remove()
-    event = Finished(str(table), str(table.with_suffix(".json")), ended)
+    event = Finished(str(table), str(table.with_suffix(".json")), manifest)
     on_event(event)
     return event
+
+
+def _remove_leftovers(table: Path) -> None:
+    """What a former end of this run, cut short by a kill, has left half written is gone."""
+    for path in (table, table.with_suffix(".json")):
+        for left in path.parent.glob(f".{path.name}-*"):
+            with contextlib.suppress(OSError):
+                left.unlink()
 
 
 def _unwritten(journal: Journal, error: OSError) -> Failure:
     return Failure(
         f"the results cannot be written: {(error.strerror or str(error)).lower()}",
         FilePlace(error.filename or journal.path),
-        f"free some space and run again; the {journal.count} finished rows are in {journal.path}",
+        f"free some space and go on with `promptls run --resume {journal.name}`; "
+        f"the {journal.count} finished rows are in {journal.path}",
     )
 
 
@@ -85,12 +118,66 @@ class _Run:
         self._journal = journal
         self._on_event = on_event
         self._began = time.perf_counter()
-        self.totals = Totals(plan.metrics, [model.name for model in plan.experiment.models])
+        self._ends: deque[float] = deque([self._began], LATELY)
+        self._spending = Spending(plan.experiment.budget)
         self._answered = False
+        self._done = 0
+        self._unanswered = 0
 
-    async def ask_all(self, renderer: RowRenderer | None) -> None:
-        """Every result is in the journal."""
-        async with opened_models(self._plan, renderer) as asker:
+    async def to_its_end(self, continued: Continued, started: datetime) -> tuple[Path, dict[str, Any]]:
+        """The run's table, and the manifest beside it, are written."""
+        plan, journal = self._plan, self._journal
+        try:
+            begun = self._begin(continued, started)
+            self._on_event(
+                Started(
+                    journal.name,
+                    plan.results,
+                    len(plan.failing),
+                    plan.input_tokens,
+                    str(journal.path),
+                    journal.count,
+                )
+            )
+            await self._ask_all()
+            table = journal.path.with_name(f"{journal.name}.csv")
+            _remove_leftovers(table)
+            write_table(table, plan, journal)
+            ended = ended_manifest(begun, self._totals().summary())
+            write_manifest(table.with_suffix(".json"), ended)
+        except asyncio.CancelledError:
+            self._on_event(Stopped(journal.count, plan.results, str(journal.path)))
+            raise
+        except BudgetSpentError as spent:
+            self._on_event(Stopped(journal.count, plan.results, str(journal.path), spent.message))
+            raise
+        except OSError as error:
+            raise _unwritten(journal, error) from None
+        return table, ended
+
+    def _begin(self, continued: Continued, started: datetime) -> dict[str, Any]:
+        """What is known of the manifest; the journal says what is run, and holds what is taken over."""
+        experiment = self._plan.experiment
+        names = [model.name for model in experiment.models]
+        if continued.header is not None:
+            self._journal.forget_failed()
+            return continued.header
+        manifest = begun_manifest(self._plan, self._journal.name, started, continued.run)
+        self._journal.describe(manifest, names, experiment.repeats)
+        for result in continued.carried:
+            self._journal.append(result)
+        return manifest
+
+    def _totals(self) -> Totals:
+        """What all results in the journal come to."""
+        totals = Totals(self._plan.metrics, [model.name for model in self._plan.experiment.models])
+        for result in self._journal.results():
+            totals.add(result)
+        return totals
+
+    async def _ask_all(self) -> None:
+        """Every result is in the journal; raises `BudgetSpentError` where the budget does not allow that."""
+        async with opened_models(self._plan) as asker:
             askings = self._askings()
             at_once = min(self._plan.experiment.concurrency, self._plan.results)
             workers = [asyncio.create_task(self._work(askings, asker)) for _ in range(at_once)]
@@ -100,25 +187,47 @@ class _Run:
                 for worker in workers:
                     worker.cancel()
                 await asyncio.gather(*workers, return_exceptions=True)
+        if self._spending.reached is not None:
+            raise BudgetSpentError(
+                f"the budget of {self._spending.reached} is spent after {self._journal.count} of "
+                f"{self._plan.results} results",
+                FilePlace(self._journal.path),
+                f"go on with a larger one: `promptls run --resume {self._journal.name} --max-calls …`, "
+                "`--max-tokens …` or `--max-cost …`",
+            )
 
     def _askings(self) -> Iterator[Asking]:
         experiment = self._plan.experiment
-        for row in self._plan.rows():
+        for row, rendered in self._plan.rendered:
             for model in experiment.models:
                 for repeat in range(1, experiment.repeats + 1):
-                    yield row, model, repeat
+                    if not self._journal.has_answer(row.number, model.name, repeat):
+                        yield Asking(row, rendered, model, repeat)
 
     async def _work(self, askings: Iterator[Asking], asker: Asker) -> None:
-        for row, model, repeat in askings:
-            result, failure = await asker.ask(row, model, repeat)
-            self._keep(result, failure)
+        for asking in askings:
+            row, rendered, model, repeat = asking
+            expected = Expected()
+            if not asker.is_there(rendered, model, repeat):
+                expected = asker.expected(rendered, model)
+                if not self._spending.allows(expected):
+                    return
+                asked = await asker.ask(row, rendered, model, repeat)
+                self._spending.settle(expected, called=asked.called, tokens=asked.tokens, cost=asked.cost)
+            else:
+                asked = await asker.ask(row, rendered, model, repeat)
+            self._keep(asked)
 
-    def _keep(self, result: RowResult, failure: ModelError | None) -> None:
+    def _keep(self, asked: Asked) -> None:
+        result, failure = asked.result, asked.failure
         self._journal.append(result)
-        self.totals.add(result)
         self._answered = self._answered or result.error is None or failure is None
+        self._done += 1
+        self._unanswered = 0 if failure is None else self._unanswered + 1
         done, total = self._journal.count, self._plan.results
-        seconds = time.perf_counter() - self._began
+        now = time.perf_counter()
+        rate = len(self._ends) / max(now - self._ends[0], 1e-9)
+        self._ends.append(now)
         self._on_event(
             RowFinished(
                 result.id,
@@ -127,13 +236,27 @@ class _Run:
                 {name: score.value for name, score in result.scores.items()},
                 done,
                 total,
-                seconds,
-                seconds / done * (total - done),
+                now - self._began,
+                (total - done) / rate,
+                rate,
+                result.cached,
+                result.problem,
             )
         )
-        if failure is not None and not self._answered and done >= min(HOPELESS, total):
-            raise Failure(
-                f"the model answered none of the first {done} rows: {failure.message}",
-                FilePlace(self._journal.path),
-                failure.remedy,
-            )
+        if failure is not None:
+            self._give_up_where_hopeless(failure, total)
+
+    def _give_up_where_hopeless(self, failure: ModelError, total: int) -> None:
+        if not self._answered and self._done >= min(HOPELESS, total):
+            raise self._hopeless(f"the model answered none of the first {self._done} rows", failure)
+        limit = max(GONE, 2 * self._plan.experiment.concurrency)
+        if self._unanswered >= limit and self._journal.count < total:
+            raise self._hopeless(f"the model has answered none of the last {self._unanswered} rows", failure)
+
+    def _hopeless(self, words: str, failure: ModelError) -> Failure:
+        remedy = f"{failure.remedy}; " if failure.remedy else ""
+        return Failure(
+            f"{words}: {failure.message}",
+            FilePlace(self._journal.path),
+            f"{remedy}then go on with `promptls run --resume {self._journal.name}`",
+        )

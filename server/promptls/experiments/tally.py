@@ -54,11 +54,16 @@ class Tally:
             "scored": self._scored,
             "unscored": self._unscored,
             "counts": dict(self._classes),
+            "lower_is_better": self._metric.lower_is_better,
         }
 
 
 class Totals:
-    """The tallies of every metric, tokens, cost and failures, of the whole run and of each model."""
+    """The tallies of every metric, tokens, cost and failures, of the whole run and of each model.
+
+    `cost` is what the answers cost when they were made, `paid` what this run spent on those not cached;
+    `invalid` answers do not have the form that the prompt demands.
+    """
 
     def __init__(self, metrics: Sequence[Metric], models: Sequence[str]) -> None:
         self._whole = _Total(metrics)
@@ -82,6 +87,9 @@ class _Total:
         self._tallies = {metric.name: Tally(metric) for metric in metrics}
         self._results = 0
         self._failed = 0
+        self._invalid = 0
+        self._cached = 0
+        self._paid: float | None = None
         self._input_tokens = 0
         self._output_tokens = 0
         self._cost: float | None = None
@@ -91,10 +99,13 @@ class _Total:
             tally.add(result.scores.get(name))
         self._results += 1
         self._failed += result.error is not None
+        self._invalid += result.problem is not None
+        self._cached += result.cached
         self._input_tokens += result.input_tokens or 0
         self._output_tokens += result.output_tokens or 0
         if result.cost is not None:
             self._cost = (self._cost or 0.0) + result.cost
+            self._paid = (self._paid or 0.0) + (0.0 if result.cached else result.cost)
 
     def summary(self) -> dict[str, Any]:
         return {
@@ -102,9 +113,12 @@ class _Total:
             "totals": {
                 "results": self._results,
                 "failed": self._failed,
+                "invalid": self._invalid,
+                "cached": self._cached,
                 "input_tokens": self._input_tokens,
                 "output_tokens": self._output_tokens,
                 "cost": self._cost,
+                "paid": self._paid,
             },
         }
 

@@ -35,7 +35,7 @@ class SchemaCheck:
         self._validator: Any = None
         with contextlib.suppress(jsonschema.SchemaError, *_UNDECIDED):
             chosen = jsonschema.validators.validator_for(schema)
-            chosen.check_schema(schema)
+            chosen.check_schema(dict(schema))
             extend: Any = jsonschema.validators.extend
             validator = extend(chosen, {"pattern": _pattern})
             self._validator = validator(schema, registry=referencing.Registry())

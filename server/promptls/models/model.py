@@ -27,8 +27,8 @@ class Completion:
 class ModelError(Failure):
     """A model that cannot be had, or that did not answer.
 
-    `retryable` says whether the same request may well succeed later. Raisers have already
-    retried what is worth it.
+    `retryable` says whether the same request may well succeed later; `retry_after` is how many seconds
+    the provider asks to wait before it; `unreachable` says that nothing listens at the address.
     """
 
     def __init__(
@@ -37,9 +37,13 @@ class ModelError(Failure):
         remedy: str | None = None,
         *,
         retryable: bool = False,
+        retry_after: float | None = None,
+        unreachable: bool = False,
     ) -> None:
         super().__init__(message, remedy=remedy)
         self.retryable = retryable
+        self.retry_after = retry_after
+        self.unreachable = unreachable
 
 
 class Model(Protocol):

@@ -5,10 +5,8 @@ Source followed: https://platform.openai.com/docs/api-reference/chat
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
-import random
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -22,11 +20,6 @@ if TYPE_CHECKING:
 
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_KEY_ENV = "OPENAI_API_KEY"
-
-# How often a request is sent at most, and the longest wait in seconds before it is sent again.
-MOST_ATTEMPTS = 5
-LONGEST_WAIT = 60.0
-FIRST_WAIT = 0.5
 
 # Seconds for a connection, and for each further piece of an answer; the runner limits the whole.
 CONNECT_TIMEOUT = 10.0
@@ -52,6 +45,7 @@ class OpenAiCompatible:
         self.name = model
         self._base_url = base_url.rstrip("/")
         self._shown_url = without_secrets(self._base_url)
+        self._is_openai = urlsplit(self._shown_url).hostname == "api.openai.com"
         self._key = key
         if key and not (key.isascii() and key.isprintable()):
             # Found here, because the text of the HTTP library's own error quotes the key.
@@ -61,7 +55,7 @@ class OpenAiCompatible:
         self._client = httpx.AsyncClient(
             headers={"Authorization": f"Bearer {key}"} if key else {},
             timeout=httpx.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT, pool=None),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=1000),
         )
 
     async def complete(
@@ -71,26 +65,14 @@ class OpenAiCompatible:
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
     ) -> Completion:
-        """The server's answer.
-
-        A server that is busy or broken (429, 5xx, a cut connection) is asked again, after the time
-        that its `Retry-After` names, else after a growing time with jitter.
-        """
+        """The server's answer; one request is sent, and an error says whether another may be answered."""
         body: dict[str, Any] = {**parameters, "model": self.name, "messages": list(messages)}
+        if self._is_openai and "max_tokens" in body:
+            # OpenAI's newer models refuse the older name, and the older ones know the newer.
+            body["max_completion_tokens"] = body.pop("max_tokens")
         if json_schema is not None:
-            body["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {"name": "answer", "schema": dict(json_schema)},
-            }
-        for attempt in range(1, MOST_ATTEMPTS + 1):
-            try:
-                return await self._request(body)
-            except _TryAgain as busy:
-                wait = busy.wait if busy.wait is not None else _backoff(attempt)
-                if attempt == MOST_ATTEMPTS or wait > LONGEST_WAIT:
-                    raise busy.error from None
-            await asyncio.sleep(wait)
-        raise AssertionError("the last attempt returns or raises")
+            body["response_format"] = {"type": "json_schema", "json_schema": _schema_form(json_schema)}
+        return await self._request(body)
 
     async def close(self) -> None:
         """The connections are closed."""
@@ -148,7 +130,7 @@ class OpenAiCompatible:
                 "check that `base_url` is an OpenAI-compatible address and ends in `/v1`",
             ) from None
 
-    def _refusal(self, response: httpx.Response, content: bytes) -> Exception:
+    def _refusal(self, response: httpx.Response, content: bytes) -> ModelError:
         status = response.status_code
         said = self._quoted(content)
         if status in {401, 403}:
@@ -161,18 +143,18 @@ class OpenAiCompatible:
                 f"`{self._shown_url}` has no model `{self.name}`, or is no OpenAI-compatible address: {said}",
                 "check `model` and `base_url`, which ends in `/v1` for most servers",
             )
-        error = ModelError(
+        # An empty account stays empty, however long one waits.
+        later = status in _TRY_LATER and "insufficient_quota" not in content.decode(errors="replace")
+        return ModelError(
             f"`{self._shown_url}` answered with HTTP {status}: {said}",
             "the server is busy or broken: run again later, or with a smaller `concurrency`"
             if status in _TRY_LATER
             else "check the parameters of the experiment",
-            retryable=status in _TRY_LATER,
+            retryable=later,
+            retry_after=seconds_to_wait(response.headers.get("retry-after")) if later else None,
         )
-        if not error.retryable or "insufficient_quota" in said:
-            return error
-        return _TryAgain(error, _retry_after(response.headers.get("retry-after")))
 
-    def _unreachable(self, error: httpx.HTTPError) -> Exception:
+    def _unreachable(self, error: httpx.HTTPError) -> ModelError:
         import httpx
 
         if isinstance(error, httpx.ConnectError):
@@ -180,18 +162,18 @@ class OpenAiCompatible:
                 f"nothing answers at `{self._shown_url}`: {self._without_key(str(error))}",
                 "start the server, or correct `base_url`",
                 retryable=True,
+                unreachable=True,
             )
         if isinstance(error, httpx.UnsupportedProtocol):
             return ModelError(
                 f"`{self._shown_url}` is no address", "begin `base_url` with `http://` or `https://`"
             )
         words = self._without_key(str(error)) or type(error).__name__
-        broken = ModelError(
+        return ModelError(
             f"the connection to `{self._shown_url}` broke: {words}",
             "run again later, or with a smaller `concurrency`",
             retryable=True,
         )
-        return _TryAgain(broken, None)
 
     def _quoted(self, content: bytes) -> str:
         words = re.sub(r"\s+", " ", content[: 16 * QUOTED].decode(errors="replace")).strip()
@@ -214,22 +196,27 @@ def without_secrets(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-class _TryAgain(Exception):  # noqa: N818 - it asks for another attempt, and never leaves this module
-    """Another attempt is due, after `wait` seconds where the server named them."""
-
-    def __init__(self, error: ModelError, wait: float | None) -> None:
-        super().__init__()
-        self.error = error
-        self.wait = wait
+def _schema_form(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema as the protocol wants it; `strict` where the schema keeps to what that demands."""
+    form: dict[str, Any] = {"name": "answer", "schema": dict(schema)}
+    return {**form, "strict": True} if _is_strict(schema) else form
 
 
-def _backoff(attempt: int) -> float:
-    # Half of the time is chance, so that rows that failed together do not come back together.
-    longest = FIRST_WAIT * 2 ** (attempt - 1)
-    return float(longest * (0.5 + random.random() / 2))  # noqa: S311 - jitter is no secret
+def _is_strict(schema: Any) -> bool:
+    """Whether every object in the schema names all its keys as required and allows no others."""
+    if isinstance(schema, list):
+        return all(map(_is_strict, schema))
+    if not isinstance(schema, Mapping):
+        return True
+    properties = schema.get("properties")
+    if schema.get("type") == "object" or isinstance(properties, Mapping):
+        keys = set(properties) if isinstance(properties, Mapping) else set()
+        if schema.get("additionalProperties") is not False or set(schema.get("required") or ()) != keys:
+            return False
+    return all(map(_is_strict, schema.values()))
 
 
-def _retry_after(value: str | None) -> float | None:
+def seconds_to_wait(value: str | None) -> float | None:
     """Seconds that an HTTP `Retry-After` asks for, given as a number or as a date."""
     if value is None:
         return None

@@ -4,101 +4,150 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Any
+from pathlib import Path
 
+from promptls.models.keys import KeyMask, key_mask, key_of
 from promptls.models.model import Model, ModelError
-from promptls.models.weights import LOCAL_MODELS, weights_file
+from promptls.models.pace import Pace
+from promptls.models.providers import TABLE, Provider
+from promptls.models.reference import ModelReference
+from promptls.models.steady import SteadyModel
+from promptls.models.weights import LOCAL_MODELS, SUFFIX, is_local_model, weights_file
 from promptls.settings.project import ModelSettings
 from promptls.text.failure import WrongUse
 from promptls.text.nearest import nearest
 
-PROVIDERS: dict[str, str] = {
-    "local": "a model on this machine, out of a package: `local:smollm2`",
-    "openai": "OpenAI, or any server that speaks its protocol at a `base_url`",
-    "echo": "answers with the last message, for tests",
-}
+PROVIDERS: dict[str, str] = {name: provider.summary for name, provider in TABLE.items()}
 """The providers, with what each is."""
 
-
-@dataclass(frozen=True, slots=True)
-class ModelReference:
-    """A known model that is not yet opened; it holds no key, only the name of the key's variable."""
-
-    name: str
-    provider: str
-    model: str
-    base_url: str | None = None
-    api_key_env: str | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    input_price: float | None = None
-    output_price: float | None = None
+__all__ = ["PROVIDERS", "ModelReference", "check_model", "find_model", "open_model", "opened_model"]
 
 
-def find_model(name: str, models: Mapping[str, ModelSettings] | None = None) -> ModelReference:
+def find_model(
+    name: str, models: Mapping[str, ModelSettings] | None = None, base: Path | None = None
+) -> ModelReference:
     """The model that `name` means: one of the project's `models`, else `provider:model`.
 
-    Raises `WrongUse` with the nearest names for one that is unknown. Nothing is opened or asked.
+    Paths of weights and of answers to replay are read from the folder `base`. Raises `WrongUse` with the
+    nearest names for a model that is unknown. Nothing is opened or asked.
     """
     named = models or {}
     if name in named:
-        return _of_project(name, named[name])
+        return _of_project(name, named[name], base)
     provider, _, model = name.partition(":")
     if provider == "echo":
         return ModelReference(name, "echo", model or "echo")
-    if provider == "local" and model in LOCAL_MODELS:
-        return ModelReference(name, "local", model)
-    if provider == "openai" and model:
-        return ModelReference(name, "openai", model)
+    if provider in TABLE and model and (provider != "local" or is_local_model(model)):
+        return ModelReference(name, provider, _located(provider, model, base))
     raise WrongUse(f"there is no model `{name}`", remedy=_known_models(name, named))
 
 
-def open_model(reference: ModelReference) -> Model:
-    """The model, ready to answer.
+def open_model(
+    reference: ModelReference,
+    *,
+    pace: Pace | None = None,
+    mask: KeyMask | None = None,
+    timeout: float | None = None,
+) -> SteadyModel:
+    """The model, ready to answer, with retries: an answer may take `timeout` seconds.
 
     Raises `ModelError` when its packages are not installed or its key is not in the environment.
     """
-    if reference.provider == "echo":
+    return SteadyModel(
+        opened_model(reference),
+        reference.name,
+        pace=pace,
+        mask=mask or key_mask([reference]),
+        timeout=timeout,
+    )
+
+
+def opened_model(reference: ModelReference) -> Model:
+    """The provider's own model, which is asked once for each call; raises `ModelError` as `open_model`."""
+    route = TABLE[reference.provider].route
+    if route == "echo":
         from promptls.models.echo import Echo
 
         return Echo(reference.name)
-    if reference.provider == "local":
+    if route == "local":
         from promptls.models.local import LocalModel
 
         return LocalModel(reference.model)
-    from promptls.models.openai_compatible import OPENAI_URL, OpenAiCompatible
+    if route == "replay":
+        from promptls.models.replay import Replay
 
-    return OpenAiCompatible(
-        reference.model, base_url=reference.base_url or OPENAI_URL, key=_api_key(reference)
-    )
+        return Replay(reference.name, Path(reference.model))
+    if route == "library":
+        from promptls.models.pydantic_ai_model import PydanticAiModel
+
+        return PydanticAiModel(reference, key_of(reference))
+    from promptls.models.openai_compatible import OpenAiCompatible
+
+    return OpenAiCompatible(reference.model, base_url=address_of(reference), key=key_of(reference))
 
 
 def check_model(reference: ModelReference) -> None:
     """Raises `ModelError` when opening the model would; nothing is started or asked."""
-    if reference.provider == "local":
+    provider = TABLE[reference.provider]
+    if provider.route == "local":
         weights_file(reference.model)
-    elif reference.provider == "openai":
-        if find_spec("httpx") is None:
+    elif provider.route == "replay":
+        from promptls.models.replay import check_recording
+
+        check_recording(Path(reference.model))
+    elif provider.route in {"chat", "library"}:
+        _check_packages(reference, provider)
+        key_of(reference)
+        if provider.route == "chat":
+            address_of(reference)
+
+
+def address_of(reference: ModelReference) -> str:
+    """Where a model of the `chat` route is asked; raises `ModelError` where nobody says it."""
+    if reference.base_url is not None:
+        return reference.base_url
+    provider = TABLE[reference.provider]
+    named = os.environ.get(provider.base_url_env, "").strip() if provider.base_url_env else ""
+    if named and reference.provider == "azure":
+        # The address of the resource alone, as Azure's own tools have it in this variable.
+        named = named.rstrip("/")
+        return named if named.endswith("/v1") else f"{named}/openai/v1"
+    if named or provider.base_url:
+        return named or str(provider.base_url)
+    raise ModelError(
+        f"nobody says where `{reference.name}` is",
+        f"set the environment variable `{provider.base_url_env}`, or `base_url` in `promptls.toml`",
+    )
+
+
+def _check_packages(reference: ModelReference, provider: Provider) -> None:
+    needed = ("httpx",) if provider.route == "chat" else ("pydantic_ai", *provider.packages)
+    for package in needed:
+        parent = package.partition(".")[0]
+        if find_spec(parent) is None or (parent != package and find_spec(package) is None):
+            extra = "remote" if provider.route == "chat" else "providers"
             raise ModelError(
-                f"the model `{reference.name}` needs the package `httpx`",
-                'run `pip install "promptls[remote]"`',
+                f"the model `{reference.name}` needs the package `{package}`",
+                f'run `pip install "promptls[{extra}]"`',
             )
-        _api_key(reference)
 
 
-def _of_project(name: str, settings: ModelSettings) -> ModelReference:
+def _of_project(name: str, settings: ModelSettings, base: Path | None) -> ModelReference:
     remedy = f"correct the provider of `models.{name}` in the project's settings"
-    if settings.provider not in PROVIDERS:
-        known = ", ".join(f"`{provider}`" for provider in PROVIDERS)
+    if settings.provider not in TABLE:
+        known = ", ".join(f"`{provider}`" for provider in TABLE)
         raise WrongUse(f"there is no provider `{settings.provider}`", remedy=f"{remedy}; there are {known}")
-    if settings.provider == "local" and settings.model not in LOCAL_MODELS:
+    if settings.provider == "local" and not is_local_model(settings.model):
         known = ", ".join(f"`{model}`" for model in LOCAL_MODELS)
-        raise WrongUse(f"there is no local model `{settings.model}`", remedy=f"set `model` to one of {known}")
+        raise WrongUse(
+            f"there is no local model `{settings.model}`",
+            remedy=f"set `model` to one of {known}, or to a file that ends in `{SUFFIX}`",
+        )
     return ModelReference(
         name,
         settings.provider,
-        settings.model,
+        _located(settings.provider, settings.model, base),
         settings.base_url,
         settings.api_key_env,
         dict(settings.parameters),
@@ -107,20 +156,12 @@ def _of_project(name: str, settings: ModelSettings) -> ModelReference:
     )
 
 
-def _api_key(reference: ModelReference) -> str | None:
-    """The key out of the environment; None for a server of one's own that names no variable."""
-    from promptls.models.openai_compatible import OPENAI_KEY_ENV
-
-    variable = reference.api_key_env or (None if reference.base_url else OPENAI_KEY_ENV)
-    if variable is None:
-        return None
-    key = os.environ.get(variable, "").strip()
-    if not key:
-        raise ModelError(
-            f"the model `{reference.name}` needs a key, and the environment variable `{variable}` is not set",
-            f"run `export {variable}=…` in the shell that starts promptls",
-        )
-    return key
+def _located(provider: str, model: str, base: Path | None) -> str:
+    """The provider's name of the model; a path is made absolute."""
+    is_path = provider == "replay" or (provider == "local" and model.lower().endswith(SUFFIX))
+    if not is_path or base is None:
+        return model
+    return str((base / Path(model).expanduser()).absolute())
 
 
 def _known_models(name: str, named: Mapping[str, ModelSettings]) -> str:
@@ -128,4 +169,5 @@ def _known_models(name: str, named: Mapping[str, ModelSettings]) -> str:
     near = nearest(name, known)
     listed = ", ".join(f"`{model}`" for model in known)
     hint = f"did you mean `{near}`? " if near else ""
-    return f"{hint}there are {listed}, `openai:<model>`, and what `models` in `promptls.toml` names"
+    providers = ", ".join(f"`{provider}:`" for provider in TABLE if provider not in {"local", "echo"})
+    return f"{hint}there are {listed}, models behind {providers}, and what `models` in `promptls.toml` names"

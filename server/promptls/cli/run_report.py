@@ -1,0 +1,122 @@
+"""What `promptls run` prints of finished runs: scores, changes, failed rows, and the matrix of several."""
+
+from __future__ import annotations
+
+import argparse
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from promptls.cli.table import Column, Row, table
+from promptls.cli.terminal import counted, paint, shown_path
+
+if TYPE_CHECKING:
+    from promptls.experiments.history import MetricSummary, RunSummary
+
+# Rows with an error that are shown; the table has all of them.
+SHOWN_ERRORS = 5
+
+
+class Threshold(NamedTuple):
+    """A score that a metric must reach: the share of the good class, or the mean."""
+
+    metric: str
+    least: float
+
+    def is_missed_by(self, run: RunSummary) -> bool:
+        """Whether the run scores less, or has no score at all."""
+        found = run.metric(self.metric)
+        return found is None or found.value is None or found.value < self.least
+
+    def words(self, run: RunSummary) -> str:
+        """What is to be said where it is missed."""
+        found = run.metric(self.metric)
+        score = found.text if found is not None else "no score"
+        return f"{run.name}: {self.metric} is {score}, and must be at least {self.least:g}"
+
+
+def threshold(word: str) -> Threshold:
+    """The threshold that `METRIC=SCORE` writes; a score may be a percentage."""
+    metric, equals, score = word.rpartition("=")
+    try:
+        least = float(score.removesuffix("%")) / (100 if score.endswith("%") else 1)
+    except ValueError:
+        least = float("nan")
+    if not equals or not metric or least != least:  # noqa: PLR0124 - not a number differs from itself
+        raise argparse.ArgumentTypeError(f"`{word}` is not `METRIC=SCORE`, such as `exact_match=0.8`")
+    return Threshold(metric, least)
+
+
+def print_run(run: RunSummary, before: RunSummary | None) -> None:
+    """Prints the scores, what failed, what it took, and where the results are."""
+    if run.metrics:
+        columns = [Column("metric"), Column("score", "right"), Column(""), Column("")]
+        print()
+        print(table(columns, [_metric_row(metric, before) for metric in run.metrics]))
+    print()
+    if run.failed:
+        print(paint(f"{counted(run.failed, 'row')} of {run.rows} failed", "red"))
+        print_error_rows(run)
+        print(paint(f"ask them again: promptls run --retry-errors {run.name}", "dim"))
+    if run.invalid:
+        print(paint(f"{counted(run.invalid, 'answer')} without the form that the prompt demands", "yellow"))
+        _print_problems(run)
+    print(_taken(run))
+    print(f"table:    {shown_path(run.results)}")
+    print(f"manifest: {shown_path(run.manifest)}")
+    if before is not None and before.metrics:
+        print(paint(f"is it better? promptls compare {before.name} {run.name}", "dim"))
+
+
+def print_matrix(runs: list[RunSummary]) -> None:
+    """Prints the scores of several runs side by side, a line a run and model."""
+    names = list(dict.fromkeys(metric.name for run in runs for metric in run.metrics))
+    columns = [Column("prompt"), Column("model"), *(Column(name, "right") for name in names)]
+    rows = []
+    for run in runs:
+        for model in run.models:
+            metrics = {metric.name: metric.text for metric in run.of_model(model)}
+            rows.append(Row([shown_path(run.prompt), model, *(metrics.get(name, "") for name in names)]))
+    print()
+    print(table(columns, rows))
+
+
+def print_error_rows(run: RunSummary) -> None:
+    """Prints the first rows that have an error."""
+    _print_rows(run, "error", run.failed)
+
+
+def _print_problems(run: RunSummary) -> None:
+    _print_rows(run, "problem", run.invalid)
+
+
+def _print_rows(run: RunSummary, column: str, count: int) -> None:
+    from promptls.experiments.history import row_results
+
+    found = (line for line in row_results(run) if line.get(column))
+    for line in islice(found, SHOWN_ERRORS):
+        print(f"  row {line['row_number']} (id {line['id']}, {line['model']}): {line[column]}")
+    if count > SHOWN_ERRORS:
+        print(f"  … and {count - SHOWN_ERRORS} more, in the column `{column}` of the table")
+
+
+def _taken(run: RunSummary) -> str:
+    words = (
+        f"{counted(run.rows, 'row')} in {run.seconds:g} s; "
+        f"{run.input_tokens:,} input and {run.output_tokens:,} output tokens"
+    )
+    if run.cached:
+        words += f"; {run.cached:,} answers from the cache"
+    if run.cost is not None:
+        paid = f", of which {run.paid:.4f} were paid now" if run.cached and run.paid is not None else ""
+        words += f", {run.cost:.4f} US dollars{paid}"
+    return words
+
+
+def _metric_row(metric: MetricSummary, before: RunSummary | None) -> Row:
+    good = str(metric.allowed_values[0]) if metric.kind == "discrete" and metric.allowed_values else None
+    told = f"{metric.counts.get(good, 0)} of {metric.scored} {good}" if good else ""
+    if metric.unscored:
+        told += f"{', ' if told else ''}{metric.unscored} without a score"
+    old = before.metric(metric.name) if before else None
+    change = f"before: {old.text}" if old and old.value is not None else ""
+    return Row([metric.name, metric.text, told, change])

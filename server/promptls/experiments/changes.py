@@ -1,0 +1,26 @@
+"""What an edit changes: which rows render otherwise than in a former run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from promptls.datasets.dataset import Row
+from promptls.experiments.history import RunSummary, row_results
+from promptls.experiments.row_rendering import RenderedRow
+from promptls.text.failure import Failure
+
+
+def changed_rows(rendered: Iterable[tuple[Row, RenderedRow]], before: RunSummary) -> int | None:
+    """How many of the rows render otherwise than in the run `before`; rows that it did not have count too.
+
+    None where the run's table is gone.
+    """
+    try:
+        known = {
+            int(cells["row_number"]): cells.get("rendered_hash") or ""
+            for cells in row_results(before)
+            if (cells.get("row_number") or "").isdigit()
+        }
+    except (OSError, ValueError, Failure):
+        return None
+    return sum(known.get(row.number) != each.digest for row, each in rendered)

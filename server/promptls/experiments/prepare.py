@@ -1,0 +1,234 @@
+"""From a request to a plan that can be run: the command line and the server's process of a run begin here."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from promptls.experiments.budget import Budget
+from promptls.experiments.changes import changed_rows
+from promptls.experiments.definition import Experiment, adjusted, define_experiment
+from promptls.experiments.events import Planned
+from promptls.experiments.failed_rows import failing_numbers
+from promptls.experiments.find_run import find_interrupted, find_run
+from promptls.experiments.history import RunSummary, last_run
+from promptls.experiments.journal import Journal, read_header, reopen_journal
+from promptls.experiments.manifest import described_model, hash_of_file, manifest_of
+from promptls.experiments.plan import Plan, plan_run
+from promptls.experiments.request import RunRequest
+from promptls.experiments.row_choice import FAILING, RowChoice, numbered_rows, parse_rows
+from promptls.experiments.row_rendering import RowRenderer, row_renderer
+from promptls.experiments.runner import FROM_THE_START, Continued
+from promptls.experiments.stored_results import good_results
+from promptls.text.failure import FilePlace, WrongUse
+
+
+class Prepared(NamedTuple):
+    """A plan with what it goes on from, and what is to be told before it is run."""
+
+    plan: Plan
+    continued: Continued
+    planned: Planned
+
+
+@asynccontextmanager
+async def prepared(request: RunRequest, renderer: RowRenderer | None = None) -> AsyncIterator[Prepared]:
+    """What `request` asks for, ready to be run; nothing but rendering has happened, and nothing was spent.
+
+    An open `renderer` is used where there is one. Raises `WrongUse` and `Failure` as `define_experiment` and
+    `plan_run` do, and `WrongUse` for a run that cannot be gone on with.
+    """
+    if request.resume is not None:
+        opened = _resumed(request)
+    elif request.retry_errors is not None:
+        opened = _retried(request)
+    else:
+        opened = _new(request)
+    experiment = opened.experiment
+    try:
+        async with row_renderer(experiment, renderer) as rows:
+            plan = await plan_run(experiment, opened.choice, rows, cached=not request.fresh)
+        try:
+            continued = opened.continued(plan)
+            before = last_run(experiment.prompt, experiment=experiment.name, unsaved=request.unsaved)
+            yield Prepared(plan, continued, planned(plan, before, opened))
+        finally:
+            plan.close()
+    finally:
+        if opened.journal is not None:
+            opened.journal.close()
+
+
+class _Opened(NamedTuple):
+    """An experiment with the rows that it is to be run over, and the run that it goes on from."""
+
+    experiment: Experiment
+    choice: RowChoice | None
+    journal: Journal | None = None
+    header: dict[str, Any] | None = None
+    retried: RunSummary | None = None
+
+    def continued(self, plan: Plan) -> Continued:
+        """What the run goes on from; raises `WrongUse` where it would no longer be the same run."""
+        if self.journal is not None and self.header is not None:
+            _check_same(plan, self.header, self.journal)
+            return Continued(journal=self.journal, header=self.header)
+        if self.retried is not None:
+            return Continued(carried=good_results(self.retried, plan), run=self.retried.name)
+        return FROM_THE_START
+
+    def done(self, plan: Plan) -> int:
+        """How many results of the plan are there already."""
+        if self.journal is not None:
+            return sum(
+                self.journal.has_answer(row.number, model.name, repeat)
+                for row, _ in plan.rendered
+                for model in plan.experiment.models
+                for repeat in range(1, plan.experiment.repeats + 1)
+            )
+        return sum(1 for _ in good_results(self.retried, plan)) if self.retried is not None else 0
+
+
+def planned(plan: Plan, before: RunSummary | None, opened: _Opened | None = None) -> Planned:
+    """What is told of a plan before it is run, with the question that somebody is to answer first."""
+    done = opened.done(plan) if opened is not None else 0
+    left = max(0, plan.calls - done)
+    # What is there already was not the dearest part: its share is that of the average.
+    share = left / plan.calls if plan.calls else 0.0
+    costs = [cost for each in plan.estimates if (cost := each.prompt_cost) is not None]
+    longest = [cost for each in plan.estimates if (cost := each.longest_cost) is not None]
+    first = plan.failing[0] if plan.failing else None
+    prompt_cost = sum(costs) * share if costs else None
+    longest_cost = sum(longest) * share if longest and len(longest) == len(costs) else None
+    return Planned(
+        experiment=plan.experiment.name,
+        rows=plan.rows,
+        failing=len(plan.failing),
+        first_failing=f"row {first.number}, line {first.line + 1} of the data set: {first.message}"
+        if first
+        else None,
+        over_limit=plan.over_limit,
+        calls=left,
+        cached=plan.cached,
+        tokens=round(sum(each.tokens for each in plan.estimates) * share),
+        prompt_cost=prompt_cost,
+        longest_cost=longest_cost,
+        changed=changed_rows(plan.rendered, before) if before is not None else None,
+        before=before.name if before is not None else None,
+        question=_question(plan, left, share, longest_cost if longest_cost is not None else prompt_cost),
+    )
+
+
+def _question(plan: Plan, calls: int, share: float, cost: float | None) -> str | None:
+    experiment = plan.experiment
+    if cost is not None and cost > experiment.ask_above_cost:
+        return f"The run makes {calls:,} calls, for about {cost:.2f} US dollars. Run it?"
+    unpriced = [each for each in plan.estimates if each.paid and each.prompt_cost is None]
+    unknown = round(sum(each.calls for each in unpriced) * share)
+    if unknown > experiment.ask_above_calls:
+        names = " and ".join(f"`{each.model}`" for each in unpriced)
+        return f"The run makes {unknown:,} calls of {names}, whose price is not known. Run it?"
+    return None
+
+
+def _new(request: RunRequest) -> _Opened:
+    experiment = _defined(request, Path(request.prompt), request.experiment, request.models)
+    return _Opened(experiment, _choice(request, experiment))
+
+
+def _choice(request: RunRequest, experiment: Experiment) -> RowChoice | None:
+    if request.rows is None:
+        return None
+    if str(request.rows) != FAILING:
+        return parse_rows(str(request.rows))
+    before = last_run(experiment.prompt, experiment=experiment.name)
+    if before is None:
+        raise WrongUse(
+            "no run says yet which rows fail",
+            FilePlace(experiment.prompt),
+            "run all rows first: leave out `--rows failing`",
+        )
+    numbers = failing_numbers(before)
+    if not numbers:
+        raise WrongUse(f"no row failed in {before.name}", FilePlace(before.results), "run all rows")
+    return numbered_rows(numbers)
+
+
+def _resumed(request: RunRequest) -> _Opened:
+    path = find_interrupted(str(request.resume))
+    header = read_header(path)
+    if header is None:
+        raise WrongUse(
+            "nothing of this run is on disk, so there is nothing to go on with",
+            FilePlace(path),
+            "remove the file, and run the experiment again",
+        )
+    experiment = _of_manifest(request, header, path.parent)
+    journal = reopen_journal(path)
+    journal.read_back([model.name for model in experiment.models], experiment.repeats)
+    return _Opened(experiment, _rows_of(header), journal, header)
+
+
+def _retried(request: RunRequest) -> _Opened:
+    run = find_run(str(request.retry_errors))
+    header = manifest_of(run.manifest)
+    if not run.failed:
+        raise WrongUse(f"no row of {run.name} failed", FilePlace(run.results), "there is nothing to retry")
+    experiment = _of_manifest(request, header, run.manifest.parent)
+    return _Opened(experiment, _rows_of(header), retried=run)
+
+
+def _rows_of(header: Mapping[str, Any]) -> RowChoice | None:
+    text = header["dataset"].get("rows")
+    return parse_rows(text) if text else None
+
+
+def _of_manifest(request: RunRequest, header: Mapping[str, Any], folder: Path) -> Experiment:
+    """The experiment of a former run, with its models and settings."""
+    prompt = (folder / str(header["prompt"])).resolve()
+    names = [str(model["name"]) for model in header["models"]]
+    settings = header["settings"]
+    experiment = _defined(request, prompt, str(header["experiment"]), names)
+    return adjusted(
+        experiment,
+        repeats=int(settings["repeats"]),
+        parameters=settings["parameters"],
+    )
+
+
+def _defined(request: RunRequest, prompt: Path, name: str | None, models: Any) -> Experiment:
+    experiment = define_experiment(
+        prompt,
+        name,
+        unsaved=request.unsaved,
+        models=models,
+        models_base=Path(request.models_base) if request.models_base else None,
+    )
+    return adjusted(
+        experiment,
+        concurrency=request.concurrency,
+        timeout=request.timeout,
+        repeats=request.repeats,
+        parameters={} if request.seed is None else {"seed": request.seed},
+        budget=Budget(request.max_calls, request.max_tokens, request.max_cost),
+    )
+
+
+def _check_same(plan: Plan, header: Mapping[str, Any], journal: Journal) -> None:
+    changed = None
+    if header["dataset"]["sha256"] != hash_of_file(plan.dataset.path):
+        changed = "the data set"
+    elif header["rendered_hash"] != plan.rendered.hash:
+        changed = "the prompt"
+    elif header["models"] != [described_model(model) for model in plan.experiment.models]:
+        changed = "the settings of the models"
+    elif header["settings"]["metrics"] != list(plan.experiment.metrics):
+        changed = "the experiment's list of metrics"
+    if changed is not None:
+        raise WrongUse(
+            f"{changed} changed after this run began, so it can no longer be gone on with",
+            FilePlace(journal.path),
+            "run the experiment anew: rows that have not changed are answered from the cache",
+        )

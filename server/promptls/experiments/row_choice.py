@@ -1,0 +1,123 @@
+"""Which rows of a data set a run is over: all, the first ones, some by number, or those of a condition."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from promptls.datasets.dataset import Row
+from promptls.text.failure import WrongUse
+
+FAILING = "failing"
+"""The word for the rows that the run before did not find good."""
+
+_NUMBERS = re.compile(r"\d+(-\d+)?(\s*,\s*\d+(-\d+)?)*,?")
+
+
+@dataclass(frozen=True, slots=True)
+class RowChoice:
+    """Some rows of a data set; `text` says which, as the user wrote it, and is empty for all of them."""
+
+    text: str = ""
+    first: int | None = None
+    numbers: frozenset[int] | None = None
+    expression: str | None = None
+
+    def of(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """The chosen ones of `rows`, in their order.
+
+        Raises `WrongUse` for an expression that cannot be read or that no row can answer.
+        """
+        if self.first is not None:
+            return islice(rows, self.first)
+        if self.numbers is not None:
+            numbers, last = self.numbers, max(self.numbers, default=0)
+            return (row for row in _up_to(rows, last) if row.number in numbers)
+        if self.expression is not None:
+            fits = _condition(self.expression)
+            return (row for row in rows if fits(row))
+        return iter(rows)
+
+
+ALL_ROWS = RowChoice()
+
+
+def parse_rows(word: str) -> RowChoice:
+    """The choice that `word` writes.
+
+    `20` is the first 20 rows, `3,7,10-20` are rows by number, and anything else is an expression over the
+    columns, in Jinja's words: `priority == "P0" and text | length > 200`. Raises `WrongUse` for none of them.
+    """
+    word = word.strip()
+    if word.isascii() and word.isdigit():
+        if int(word) == 0:
+            raise WrongUse("a run needs at least one row", remedy="give 1 or more")
+        return RowChoice(word, first=int(word))
+    if _NUMBERS.fullmatch(word):
+        return numbered_rows(_numbers(word), word)
+    _condition(word)
+    return RowChoice(word, expression=word)
+
+
+def numbered_rows(numbers: Iterable[int], text: str | None = None) -> RowChoice:
+    """The rows of these numbers, counted from 1; `text` by default lists them."""
+    chosen = frozenset(numbers)
+    return RowChoice(text or as_ranges(chosen), numbers=chosen)
+
+
+def as_ranges(numbers: Iterable[int]) -> str:
+    """The numbers as `parse_rows` reads them: `3,7-9,`."""
+    ranges: list[list[int]] = []
+    for number in sorted(numbers):
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    # The comma at the end tells one row by its number from the first so many.
+    return ",".join(f"{low}" if low == high else f"{low}-{high}" for low, high in ranges) + ","
+
+
+def _numbers(word: str) -> Iterator[int]:
+    for piece in word.split(","):
+        if piece.strip():
+            low, _, high = piece.partition("-")
+            yield from range(int(low), int(high or low) + 1)
+
+
+def _up_to(rows: Iterable[Row], last: int) -> Iterator[Row]:
+    for row in rows:
+        if row.number > last:
+            return
+        yield row
+
+
+def _condition(expression: str) -> Callable[[Row], bool]:
+    from jinja2 import StrictUndefined, TemplateError
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    remedy = 'write a condition over the columns, such as `priority == "P0" and text | length > 200`'
+    try:
+        asked = ImmutableSandboxedEnvironment(undefined=StrictUndefined).compile_expression(
+            expression, undefined_to_none=False
+        )
+    except TemplateError as error:
+        raise WrongUse(f"`{expression}` cannot be read: {error}", remedy=remedy) from None
+
+    def fits(row: Row) -> bool:
+        try:
+            return bool(asked(**_variables(row)))
+        except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+            listed = ", ".join(f"`{column}`" for column in row.values)
+            raise WrongUse(
+                f"`{expression}` cannot be answered for row {row.number}: {error}",
+                remedy=f"the columns are {listed}; {remedy}",
+            ) from None
+
+    return fits
+
+
+def _variables(row: Row) -> dict[str, Any]:
+    return {"row": dict(row.values), "row_number": row.number, **row.values}

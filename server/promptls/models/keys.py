@@ -1,0 +1,75 @@
+"""Keys out of the environment, and what keeps them out of everything that is written."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from promptls.models.model import ModelError
+from promptls.models.providers import TABLE
+from promptls.models.reference import ModelReference
+
+MASK = "[key]"
+
+# A shorter value is hardly a secret, and would be found in many words.
+SHORTEST = 8
+
+_SECRET_NAME = re.compile(
+    r"(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(_|$)|APIKEY|BEARER", re.IGNORECASE
+)
+
+
+def key_of(reference: ModelReference, environment: Mapping[str, str] = os.environ) -> str | None:
+    """The model's key; None where it needs none.
+
+    Raises `ModelError` with the variable's name where a needed key is not there.
+    """
+    for variable in _variables(reference):
+        key = environment.get(variable, "").strip()
+        if key:
+            return key
+    provider = TABLE[reference.provider]
+    if reference.api_key_env is None and (not provider.needs_key or reference.base_url is not None):
+        return None
+    wanted = reference.api_key_env or provider.key_envs[0]
+    raise ModelError(
+        f"the model `{reference.name}` needs a key, and the environment variable `{wanted}` is not set",
+        f"run `export {wanted}=…` in the shell that starts promptls",
+    )
+
+
+def _variables(reference: ModelReference) -> tuple[str, ...]:
+    if reference.api_key_env is not None:
+        return (reference.api_key_env,)
+    # A server of one's own does not get the key of another's.
+    return () if reference.base_url is not None else TABLE[reference.provider].key_envs
+
+
+@dataclass(frozen=True, slots=True)
+class KeyMask:
+    """Takes secrets out of texts before they are shown or written."""
+
+    secrets: tuple[str, ...]
+
+    def mask(self, text: str) -> str:
+        """`text` with every secret in it replaced by `[key]`."""
+        for secret in self.secrets:
+            if secret in text:
+                text = text.replace(secret, MASK)
+        return text
+
+
+def key_mask(
+    references: Iterable[ModelReference] = (), environment: Mapping[str, str] = os.environ
+) -> KeyMask:
+    """The mask of the keys of these models, and of what else in the environment is a secret by its name."""
+    named = {name for reference in references for name in _variables(reference)}
+    found = {
+        value.strip()
+        for name, value in environment.items()
+        if (name in named or _SECRET_NAME.search(name)) and len(value.strip()) >= SHORTEST
+    }
+    # A secret that holds another one goes first, and leaves nothing of itself behind.
+    return KeyMask(tuple(sorted(found, key=len, reverse=True)))

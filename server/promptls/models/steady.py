@@ -1,0 +1,138 @@
+"""A model that keeps to its provider's pace, and is asked again after a failure that may pass."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from promptls.models.keys import KeyMask
+from promptls.models.model import Completion, Model, ModelError
+from promptls.models.pace import Pace
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+# How often a request is sent at most, and the longest wait in seconds before it is sent again.
+MOST_ATTEMPTS = 5
+LONGEST_WAIT = 60.0
+FIRST_WAIT = 0.5
+
+# Characters that make about one token, where the tokens are only needed for the pace.
+CHARACTERS_A_TOKEN = 4
+
+
+class SteadyModel:
+    """Asks `model` at `pace`, up to five times; no secret that `mask` knows comes out of it.
+
+    One attempt may take `timeout` seconds, waiting for its turn not counted. An attempt that takes longer
+    is not repeated: the provider may have worked, and been paid, for it.
+    """
+
+    def __init__(
+        self, model: Model, name: str, *, pace: Pace | None, mask: KeyMask, timeout: float | None = None
+    ) -> None:
+        self._model = model
+        self._name = name
+        self._pace = pace or Pace()
+        self._mask = mask
+        self._timeout = timeout
+        self._has_answered = False
+
+    @property
+    def most_at_once(self) -> int | None:
+        """How many requests the model works on at a time; None is as many as come."""
+        return self._model.most_at_once
+
+    async def complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        parameters: Mapping[str, Any],
+        json_schema: Mapping[str, Any] | None,
+    ) -> Completion:
+        """The model's answer; raises `ModelError` when the last attempt fails."""
+        from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
+
+        tokens = _about_tokens(messages, parameters)
+        attempts = AsyncRetrying(
+            stop=stop_after_attempt(MOST_ATTEMPTS),
+            wait=_wait,
+            retry=retry_if_exception(self._is_worth_it),
+            sleep=_sleep,
+            reraise=True,
+        )
+        try:
+            async for attempt in attempts:
+                with attempt:
+                    await self._pace.turn(tokens)
+                    return await self._attempt(messages, parameters, json_schema)
+        except ModelError as error:
+            raise self._masked(error) from None
+        raise AssertionError("the last attempt returns or raises")
+
+    async def close(self) -> None:
+        """What the model holds is freed."""
+        await self._model.close()
+
+    async def _attempt(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        parameters: Mapping[str, Any],
+        json_schema: Mapping[str, Any] | None,
+    ) -> Completion:
+        asked = self._model.complete(messages, parameters=parameters, json_schema=json_schema)
+        try:
+            completion = await asyncio.wait_for(asked, self._timeout)
+        except asyncio.TimeoutError:
+            raise ModelError(
+                f"`{self._name}` did not answer within {self._timeout:g} seconds",
+                "set a longer `timeout` in the experiment, or ask for shorter answers with `max_tokens`",
+            ) from None
+        except ModelError as error:
+            if error.retry_after is not None and error.retry_after <= LONGEST_WAIT:
+                # The provider is busy for everybody: who asks in the meantime only makes it worse.
+                self._pace.pause(error.retry_after)
+            raise
+        self._has_answered = True
+        text = self._mask.mask(completion.text)
+        return completion if text == completion.text else replace(completion, text=text)
+
+    def _is_worth_it(self, error: BaseException) -> bool:
+        if not isinstance(error, ModelError) or not error.retryable:
+            return False
+        if error.unreachable and not self._has_answered:
+            # A server that was never there is hardly about to start.
+            return False
+        return error.retry_after is None or error.retry_after <= LONGEST_WAIT
+
+    def _masked(self, error: ModelError) -> ModelError:
+        return ModelError(
+            self._mask.mask(error.message),
+            None if error.remedy is None else self._mask.mask(error.remedy),
+            retryable=error.retryable,
+            retry_after=error.retry_after,
+            unreachable=error.unreachable,
+        )
+
+
+def _wait(state: RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome is not None else None
+    if isinstance(error, ModelError) and error.retry_after is not None:
+        return error.retry_after
+    # Half of the time is chance, so that rows that failed together do not come back together.
+    longest = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (state.attempt_number - 1))
+    return float(longest * (0.5 + random.random() / 2))  # noqa: S311 - jitter is no secret
+
+
+async def _sleep(seconds: float) -> None:
+    await asyncio.sleep(seconds)
+
+
+def _about_tokens(messages: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any]) -> int:
+    """Tokens that the request takes of the allowance: the prompt's and those of the longest answer."""
+    longest = parameters.get("max_tokens")
+    characters = sum(len(str(message.get("content") or "")) for message in messages)
+    return characters // CHARACTERS_A_TOKEN + (longest if isinstance(longest, int) else 0)
