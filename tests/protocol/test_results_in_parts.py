@@ -50,3 +50,55 @@ async def test_a_hover_over_a_text_that_changes_meanwhile_is_given_up(wire: Wire
     wire.send(method="textDocument/didChange", params=change)
 
     assert (await wire.answer(2))["error"]["code"] == -32801
+
+
+INCLUDER = "{% include 'a.yml.j2' %}\n- name: a\n  content: '{{ customer.name }}'\n"
+FILES = 150
+
+
+def shared_by_many(folder: Path) -> None:
+    """Write prompts that share an input through a file that they include."""
+    for number in range(FILES):
+        (folder / f"p{number}.yml.j2").write_text(INCLUDER)
+
+
+async def asked_over_many_files(wire: Wire, folder: Path, method: str, **params: Any) -> None:
+    """Ask, as request 2, about an input that many files share; its progress is that of `shown`."""
+    shared_by_many(folder)
+    await wire.begin(folder)
+    uri = wire.open(folder, "- name: tail\n  content: '{{ customer }}'\n")
+    place = {"textDocument": {"uri": uri}, "position": {"line": 1, "character": 16}, "workDoneToken": "shown"}
+    wire.send(id=2, method=f"textDocument/{method}", params={**place, **params})
+
+
+ASKED = [("references", {"context": {"includeDeclaration": True}}), ("rename", {"newName": "client"})]
+
+
+@pytest.mark.parametrize(("method", "params"), ASKED)
+async def test_others_are_answered_while_many_files_are_searched(
+    wire: Wire, tmp_path: Path, method: str, params: dict[str, Any]
+) -> None:
+    await asked_over_many_files(wire, tmp_path, method, **params)
+    wire.send(id=3, method="textDocument/foldingRange", params={"textDocument": {"uri": "file:///none"}})
+
+    order, kinds = [], []
+    while 2 not in order:
+        message = await wire.receive()
+        if message.get("method") == "$/progress" and message["params"]["token"] == "shown":
+            kinds.append(message["params"]["value"]["kind"])
+        elif "method" not in message:
+            order.append(message["id"])
+
+    assert order == [3, 2]
+    assert (kinds[0], kinds[-1]) == ("begin", "end")
+    assert len(message["result"] if method == "references" else message["result"]["changes"]) == FILES + 1
+
+
+@pytest.mark.parametrize(("method", "params"), ASKED)
+async def test_a_search_through_many_files_ends_when_it_is_cancelled(
+    wire: Wire, tmp_path: Path, method: str, params: dict[str, Any]
+) -> None:
+    await asked_over_many_files(wire, tmp_path, method, **params)
+    wire.send(method="$/cancelRequest", params={"id": 2})
+
+    assert (await wire.answer(2))["error"]["code"] == -32800

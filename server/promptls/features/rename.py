@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from promptls.features.symbols import Occurrence, Symbol, occurrences, symbol_at
+from promptls.features.symbols import Occurrence, Symbol, occurrence_steps, symbol_at
 from promptls.features.symbols.find import symbol_variable
 from promptls.features.symbols.key_doubts import doubt
 from promptls.features.symbols.shared_variable import imported_file
@@ -29,6 +29,7 @@ from promptls.syntax.yaml.nodes import Mapping, Scalar
 from promptls.systems.prompt_poet.vocabulary import DICT_METHODS
 from promptls.text.failure import Failure, WrongUse
 from promptls.text.span import Span
+from promptls.text.steps import Steps, finished
 from promptls.text.words import word_at
 from promptls.workspace.contract import function_names
 from promptls.workspace.python_calls import calls_in
@@ -71,8 +72,13 @@ def rename(snapshot: Snapshot, path: str, offset: int, new: str) -> tuple[Rename
 
     Raises `Failure` where the symbol cannot be renamed, or cannot have that name.
     """
+    return finished(rename_steps(snapshot, path, offset, new))
+
+
+def rename_steps(snapshot: Snapshot, path: str, offset: int, new: str) -> Steps[tuple[RenameEdit, ...]]:
+    """The same as `rename`, file by file."""
     symbol = _renamable(snapshot, path, offset)
-    places = occurrences(snapshot, symbol)
+    places = yield from occurrence_steps(snapshot, symbol)
     if new == symbol.name:
         return ()
     _refuse_name(snapshot, symbol, new, places)
@@ -80,7 +86,7 @@ def rename(snapshot: Snapshot, path: str, offset: int, new: str) -> tuple[Rename
         RenameEdit(each.path, each.span, _text(snapshot, symbol, each, new), each.where in {"data", "python"})
         for each in places
     )
-    _refuse_change_of_meaning(snapshot, symbol, new, edits)
+    yield from _refuse_change_of_meaning(snapshot, symbol, new, edits)
     return edits
 
 
@@ -196,13 +202,13 @@ def _is_plain(text: str) -> bool:
 
 def _refuse_change_of_meaning(
     snapshot: Snapshot, symbol: Symbol, new: str, edits: tuple[RenameEdit, ...]
-) -> None:
+) -> Steps[None]:
     """Raise `Failure` where the renamed places would not be all places of one thing."""
-    after = _with(snapshot, edits)
+    after = yield from _with(snapshot, edits)
     moved = _moved(edits)
     expected = set(moved.values())
     renamed = symbol_at(after, *moved[symbol.path, symbol.span])
-    found = occurrences(after, renamed) if renamed is not None else ()
+    found = (yield from occurrence_steps(after, renamed)) if renamed is not None else ()
     places = {(each.path, each.span.start) for each in found}
     for path, offset in sorted(places - expected):
         raise Failure(f"`{new}` is taken: {_where(after, path, offset)} would be the same thing")
@@ -247,7 +253,7 @@ def _edited(source: Source, edits: list[RenameEdit]) -> Source:
     return Source.of("".join([*pieces, source.text[behind:]]))
 
 
-def _with(snapshot: Snapshot, edits: tuple[RenameEdit, ...]) -> Snapshot:
+def _with(snapshot: Snapshot, edits: tuple[RenameEdit, ...]) -> Steps[Snapshot]:
     """The workspace as it is with the edits."""
     opened = dict(snapshot.open_files)
     calls = dict(snapshot.calls)
@@ -255,6 +261,7 @@ def _with(snapshot: Snapshot, edits: tuple[RenameEdit, ...]) -> Snapshot:
     for edit in sorted(edits):
         by_file.setdefault(edit.path, []).append(edit)
     for path, inside in by_file.items():
+        yield
         template = snapshot.template(path)
         if template is None:
             continue

@@ -57,12 +57,22 @@ METHODS: Final = (
     Method(types.TEXT_DOCUMENT_DOCUMENT_LINK, "requests.document_link:document_link"),
     Method(types.TEXT_DOCUMENT_DEFINITION, "requests.definition:definition"),
     Method(types.TEXT_DOCUMENT_DECLARATION, "requests.definition:declaration"),
-    Method(types.TEXT_DOCUMENT_REFERENCES, "requests.references:references", form="json"),
+    Method(
+        types.TEXT_DOCUMENT_REFERENCES,
+        "requests.references:references",
+        lambda: types.ReferenceOptions(work_done_progress=True),
+        form="typed, later",
+    ),
     Method(
         types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, "requests.document_highlight:document_highlight", form="json"
     ),
     Method(types.TEXT_DOCUMENT_PREPARE_RENAME, "requests.rename:prepare"),
-    Method(types.TEXT_DOCUMENT_RENAME, "requests.rename:rename_symbol"),
+    Method(
+        types.TEXT_DOCUMENT_RENAME,
+        "requests.rename:rename_symbol",
+        lambda: types.RenameOptions(prepare_provider=True, work_done_progress=True),
+        form="typed, later",
+    ),
     Method(
         types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL,
         "requests.semantic_tokens:full",

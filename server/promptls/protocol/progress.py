@@ -5,17 +5,24 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Final, TypeVar
 from uuid import uuid4
 
 from lsprotocol import types
+
+from promptls.protocol.slices import Slices
+from promptls.text.steps import Steps
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
 
 _CREATED_SECONDS: Final = 5.0
 """How long a client may take to agree to a token; without it the work goes on unseen."""
+
+_REPORTED: Final = 500
+"""After how many steps it is told how far the work is."""
+Result = TypeVar("Result")
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +76,34 @@ async def progress(
         if token is not None:
             reporter.end(token, types.WorkDoneProgressEnd())
             reporter.tokens.pop(token, None)
+
+
+async def in_slices(
+    session: Session, steps: Steps[Result], token: types.ProgressToken | None, title: str
+) -> Result:
+    """The result of long work, between whose steps other messages are handled and a cancelled request ends.
+
+    Progress is shown under the client's `token`, where it gave one; the user may cancel the work there.
+    """
+    slices = Slices()
+    async with AsyncExitStack() as stack:
+        shown = None
+        if token is not None:
+            shown = await stack.enter_async_context(progress(session, token, title))
+            task = asyncio.current_task()
+            if task is not None:
+                shown.when_cancelled(task.cancel)
+        done = 0
+        while True:
+            try:
+                next(steps)
+            except StopIteration as ended:
+                result: Result = ended.value
+                return result
+            done += 1
+            if shown is not None and done % _REPORTED == 0:
+                shown.report(f"{done:,} steps")
+            await slices.pause()
 
 
 async def _created(session: Session) -> str | None:

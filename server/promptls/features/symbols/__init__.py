@@ -5,7 +5,7 @@ cannot disagree on what is one thing.
 """
 
 from promptls.features.symbols.find import symbol_at
-from promptls.features.symbols.occurrences import occurrences, places_here
+from promptls.features.symbols.occurrences import occurrence_steps, occurrences, places_here
 from promptls.features.symbols.symbol import Occurrence, Symbol
 
-__all__ = ["Occurrence", "Symbol", "occurrences", "places_here", "symbol_at"]
+__all__ = ["Occurrence", "Symbol", "occurrence_steps", "occurrences", "places_here", "symbol_at"]

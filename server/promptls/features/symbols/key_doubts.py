@@ -24,7 +24,7 @@ def doubt(snapshot: Snapshot, symbol: Symbol) -> str:
 
 
 def _doubts(snapshot: Snapshot, symbol: Symbol) -> Iterator[str]:
-    if all(each.use == "read" for each in key_places(snapshot, symbol)):
+    if all(each is None or each.use == "read" for each in key_places(snapshot, symbol)):
         yield "nothing declares it or gives it a value, so whoever does keeps its name"
     shared = shared_key(snapshot, symbol.home, symbol.way)
     if shared.lost_in:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from promptls.features.symbols.data_keys import DataKeys, key_spans, yaml_key_spans
 from promptls.features.symbols.declared_inputs import bare_span, data_files, input_names
-from promptls.features.symbols.shared_keys import shared_key
+from promptls.features.symbols.shared_keys import shared_key_steps
 from promptls.features.symbols.symbol import Occurrence, Symbol
 from promptls.meaning.key_ways import Way, key_read_at, keys_named
 from promptls.meaning.paths import Each
@@ -32,9 +32,17 @@ def key_symbol_at(template: Template, path: str, offset: int) -> Symbol | None:
     return None
 
 
-def key_places(snapshot: Snapshot, symbol: Symbol, *, in_data: bool = True) -> Iterator[Occurrence]:
-    """Every place of a key in the workspace; without `in_data`, files of data are not looked into."""
-    for path, way in shared_key(snapshot, symbol.home, symbol.way).ways:
+def key_places(
+    snapshot: Snapshot, symbol: Symbol, *, in_data: bool = True
+) -> Generator[Occurrence | None, None, None]:
+    """Every place of a key in the workspace; without `in_data`, files of data are not looked into.
+
+    None stands between the files.
+    """
+    yield None
+    shared = shared_key_steps(snapshot, symbol.home, symbol.way)
+    for path, way in (yield from shared).ways:
+        yield None
         template = snapshot.template(path)
         if template is None:
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Final
 
 from promptls.features.symbols.blocks import block_places, blocks_in
@@ -13,11 +13,12 @@ from promptls.features.symbols.keys import key_places, key_places_in
 from promptls.features.symbols.macros import arguments_of, macro_of, other_names
 from promptls.features.symbols.part_names import part_places
 from promptls.features.symbols.shared_keys import shared_key
-from promptls.features.symbols.shared_variable import shared_variable
+from promptls.features.symbols.shared_variable import shared_variable_steps
 from promptls.features.symbols.symbol import Occurrence, Symbol, Use
 from promptls.meaning.template import Template
 from promptls.meaning.variables import NamePlace, Variable, variable_at
 from promptls.text.span import Span
+from promptls.text.steps import Steps, finished
 from promptls.workspace.snapshot import Snapshot
 
 _DECLARING: Final = frozenset({"macro", "parameter", "import"})
@@ -29,20 +30,39 @@ def occurrences(snapshot: Snapshot, symbol: Symbol, *, in_data: bool = True) -> 
 
     Without `in_data`, files of data are not looked into.
     """
+    return finished(occurrence_steps(snapshot, symbol, in_data=in_data))
+
+
+def occurrence_steps(
+    snapshot: Snapshot, symbol: Symbol, *, in_data: bool = True
+) -> Steps[tuple[Occurrence, ...]]:
+    """The same as `occurrences`, file by file."""
+    found: list[Occurrence] = []
+    for each in _places(snapshot, symbol, in_data=in_data):
+        if each is None:
+            yield
+        else:
+            found.append(each)
+    return _ordered(found)
+
+
+def _places(snapshot: Snapshot, symbol: Symbol, *, in_data: bool) -> Iterator[Occurrence | None]:
+    """Every place of the symbol, some more than once; None stands between the files."""
     template = snapshot.template(symbol.home)
     if template is None and symbol.kind != "file":
-        return ()
+        return
     if symbol.kind in NO_VARIABLES:
-        return _ordered(_places_of_others(snapshot, symbol, in_data=in_data))
+        yield from _places_of_others(snapshot, symbol, in_data=in_data)
+        return
     variable = symbol_variable(snapshot, symbol)
     if variable is None:
-        return ()
+        return
     if symbol.kind == "own":
-        return _ordered(_variable_places(symbol.home, variable))
-    found = list(_shared_places(snapshot, symbol.home, variable, in_data=in_data))
+        yield from _variable_places(symbol.home, variable)
+        return
+    yield from _shared_places(snapshot, symbol.home, variable, in_data=in_data)
     if symbol.kind == "parameter" and template is not None:
-        found += _arguments(snapshot, template, symbol, variable)
-    return _ordered(found)
+        yield from _arguments(snapshot, template, symbol, variable)
 
 
 def places_here(snapshot: Snapshot, symbol: Symbol) -> tuple[Occurrence, ...]:
@@ -62,7 +82,9 @@ def places_here(snapshot: Snapshot, symbol: Symbol) -> tuple[Occurrence, ...]:
         return _ordered(place for way in ways for place in key_places_in(template, symbol.path, way))
     if symbol.kind in NO_VARIABLES:
         return tuple(
-            each for each in _ordered(_places_of_others(snapshot, symbol)) if each.path == symbol.path
+            each
+            for each in _ordered(filter(None, _places_of_others(snapshot, symbol)))
+            if each.path == symbol.path
         )
     variable = symbol_variable(snapshot, symbol)
     if variable is None:
@@ -79,13 +101,19 @@ def places_here(snapshot: Snapshot, symbol: Symbol) -> tuple[Occurrence, ...]:
     return _ordered(found)
 
 
-def _places_of_others(snapshot: Snapshot, symbol: Symbol, *, in_data: bool = True) -> Iterator[Occurrence]:
+def _places_of_others(
+    snapshot: Snapshot, symbol: Symbol, *, in_data: bool = True
+) -> Iterator[Occurrence | None]:
     if symbol.kind == "block":
-        yield from block_places(snapshot, symbol.home, symbol.name)
+        for each in block_places(snapshot, symbol.home, symbol.name):
+            yield None
+            yield each
     elif symbol.kind == "key":
         yield from key_places(snapshot, symbol, in_data=in_data)
     elif symbol.kind == "file":
-        yield from file_places(snapshot, symbol.home)
+        for each in file_places(snapshot, symbol.home):
+            yield None
+            yield each
     elif (template := snapshot.template(symbol.home)) is not None:
         yield from part_places(template, symbol.home, symbol.kind, symbol.name)
 
@@ -102,10 +130,11 @@ def _ordered(found: Iterable[Occurrence]) -> tuple[Occurrence, ...]:
 
 def _shared_places(
     snapshot: Snapshot, path: str, variable: Variable, *, in_data: bool
-) -> Iterator[Occurrence]:
-    shared, further = shared_variable(snapshot, path, variable, by_data=in_data)
+) -> Generator[Occurrence | None, None, None]:
+    shared, further = yield from shared_variable_steps(snapshot, path, variable, by_data=in_data)
     yield from further
     for each in shared:
+        yield None
         yield from _variable_places(each.path, each.variable)
         template = snapshot.template(each.path)
         if each.variable.is_input and template is not None:
@@ -125,14 +154,20 @@ def _variable_places(path: str, variable: Variable) -> Iterator[Occurrence]:
 
 def _arguments(
     snapshot: Snapshot, template: Template, symbol: Symbol, parameter: Variable
-) -> Iterator[Occurrence]:
+) -> Iterator[Occurrence | None]:
     """The keyword arguments that stand for a macro's parameter, wherever the macro is called."""
     macro = macro_of(template, symbol.home, parameter)
     called = variable_at(template, NamePlace(macro.name, macro.span)) if macro is not None else None
     if called is None:
         return
-    places = list(_shared_places(snapshot, symbol.home, called, in_data=False))
+    places = []
+    for place in _shared_places(snapshot, symbol.home, called, in_data=False):
+        if place is None:
+            yield None
+        else:
+            places.append(place)
     for path in dict.fromkeys(each.path for each in places):
+        yield None
         other = snapshot.template(path)
         if other is None:
             continue

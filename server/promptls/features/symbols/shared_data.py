@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from promptls.features.symbols.declared_inputs import data_files, input_names
 from promptls.meaning.variables import Variable, input_variable
+from promptls.text.steps import Steps
 from promptls.workspace.disk import read_text
 from promptls.workspace.snapshot import Snapshot
 
 
-def inputs_beside(snapshot: Snapshot, path: str, name: str) -> Iterator[tuple[str, Variable]]:
+def inputs_beside(snapshot: Snapshot, path: str, name: str) -> Steps[list[tuple[str, Variable]]]:
     """The inputs of this name of the other prompts that name a file of data which the one at `path` names."""
     template = snapshot.template(path)
     files = set(map(_normal, data_files(path, template.declarations))) if template is not None else set()
+    found = []
     for file in sorted(files):
-        for other in _prompts_with(snapshot, file.name):
+        prompts = yield from _prompts_with(snapshot, file.name)
+        for other in prompts:
+            yield
             beside = snapshot.template(other) if other != path else None
             if beside is None or not files & set(map(_normal, data_files(other, beside.declarations))):
                 continue
             if name in input_names(beside):
-                found = input_variable(beside, name)
-                yield other, found or unread_input(name)
+                found.append((other, input_variable(beside, name) or unread_input(name)))
+    return found
 
 
 def unread_input(name: str) -> Variable:
@@ -34,13 +37,14 @@ def _normal(file: Path) -> Path:
     return Path(*file.parts) if ".." not in file.parts else file.resolve()
 
 
-def _prompts_with(snapshot: Snapshot, words: str) -> tuple[str, ...]:
+def _prompts_with(snapshot: Snapshot, words: str) -> Steps[tuple[str, ...]]:
     """The prompt files in which some words stand, looked for in their texts."""
     key = ("prompts with", words)
     known = snapshot.derived.get(key)
     if known is None:
         found = []
         for path in sorted({*snapshot.graph.paths, *snapshot.open_files}):
+            yield
             opened = snapshot.open_files.get(path)
             text = opened.template.source.text if opened is not None else read_text(path)
             if text is not None and words in text:

@@ -16,6 +16,7 @@ from promptls.meaning.paths import Step
 from promptls.meaning.references import TemplateReference
 from promptls.meaning.shapes import resolved_at
 from promptls.meaning.template import Template
+from promptls.text.steps import Steps, finished
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -35,10 +36,16 @@ class SharedKey(NamedTuple):
 
 def shared_key(snapshot: Snapshot, path: str, way: Way) -> SharedKey:
     """The ways that lead to what `way` leads to in the file at `path`, which comes first."""
+    return finished(shared_key_steps(snapshot, path, way))
+
+
+def shared_key_steps(snapshot: Snapshot, path: str, way: Way) -> Steps[SharedKey]:
+    """The same as `shared_key`, file by file."""
     found: dict[WayIn, None] = {}
     lost: dict[str, None] = {}
     waiting = [WayIn(path, way)]
     while waiting:
+        yield
         current = waiting.pop(0)
         template = snapshot.template(current.path)
         if current in found or template is None:
@@ -46,12 +53,14 @@ def shared_key(snapshot: Snapshot, path: str, way: Way) -> SharedKey:
         found[current] = None
         waiting += _below(snapshot, template, *current)
         for above in _above(snapshot, *current):
+            yield
             if above.way:
                 waiting.append(above)
             else:
                 lost[above.path] = None
         root = str(current.way[0])
-        waiting += [WayIn(other, current.way) for other, _ in inputs_beside(snapshot, current.path, root)]
+        beside = yield from inputs_beside(snapshot, current.path, root)
+        waiting += [WayIn(other, current.way) for other, _ in beside]
     return SharedKey(tuple(found), tuple(lost))
 
 

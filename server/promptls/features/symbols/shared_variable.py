@@ -25,6 +25,7 @@ from promptls.meaning.variables import (
     variables_named,
 )
 from promptls.text.span import Span
+from promptls.text.steps import Steps, finished
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -44,10 +45,18 @@ def shared_variable(
     `from 'tools.yml.j2' import greet as hello`. Without `by_data`, prompts are left out that only
     share data with this one.
     """
+    return finished(shared_variable_steps(snapshot, path, variable, by_data=by_data))
+
+
+def shared_variable_steps(
+    snapshot: Snapshot, path: str, variable: Variable, *, by_data: bool = True
+) -> Steps[tuple[tuple[VariableIn, ...], tuple[Occurrence, ...]]]:
+    """The same as `shared_variable`, file by file."""
     found: dict[tuple[str, Span | None], VariableIn] = {}
     further: dict[Occurrence, None] = {}
     waiting = [VariableIn(path, variable)]
     while waiting:
+        yield
         current = waiting.pop(0)
         key = (current.path, _identity(current.variable))
         template = snapshot.template(current.path)
@@ -56,11 +65,20 @@ def shared_variable(
         found[key] = current
         waiting += _below(snapshot, *current)
         if current.variable.is_input:
-            waiting += _above(snapshot, *current)
-            beside = inputs_beside(snapshot, current.path, current.variable.name) if by_data else ()
-            waiting += [VariableIn(*each) for each in beside]
+            for above in _above(snapshot, *current):
+                if above is None:
+                    yield
+                else:
+                    waiting.append(above)
+            if by_data:
+                beside = yield from inputs_beside(snapshot, current.path, current.variable.name)
+                waiting += [VariableIn(*each) for each in beside]
         if current.variable.is_exported:
-            for importer, occurrence in _imported_by(snapshot, *current):
+            for imported in _imported_by(snapshot, *current):
+                if imported is None:
+                    yield
+                    continue
+                importer, occurrence = imported
                 further[occurrence] = None
                 if importer is not None:
                     waiting.append(importer)
@@ -97,9 +115,10 @@ def _takes(snapshot: Snapshot, path: str, name: str) -> bool:
     )
 
 
-def _above(snapshot: Snapshot, path: str, variable: Variable) -> Iterator[VariableIn]:
-    """The variable in the files that include this one."""
+def _above(snapshot: Snapshot, path: str, variable: Variable) -> Iterator[VariableIn | None]:
+    """The variable in the files that include this one; None between the files."""
     for includer in sorted(snapshot.includers(path)):
+        yield None
         template = snapshot.template(includer)
         if template is None:
             continue
@@ -116,9 +135,13 @@ def _above(snapshot: Snapshot, path: str, variable: Variable) -> Iterator[Variab
 
 def _imported_by(
     snapshot: Snapshot, path: str, variable: Variable
-) -> Iterator[tuple[VariableIn | None, Occurrence]]:
-    """The places in importers that name the variable, and the importer's variable where that is one."""
+) -> Iterator[tuple[VariableIn | None, Occurrence] | None]:
+    """The places in importers that name the variable, and the importer's variable where that is one.
+
+    None stands between the files.
+    """
     for importer in sorted(snapshot.includers(path)):
+        yield None
         template = snapshot.template(importer)
         for mention in mentions_of(template.source, variable.name) if template else ():
             assert template is not None

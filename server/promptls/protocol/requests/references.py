@@ -1,25 +1,30 @@
-"""`textDocument/references`."""
+"""`textDocument/references`: file by file, with progress, in parts for a client that takes them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptls.features.symbols import occurrences, symbol_at
-from promptls.protocol.locations import asked_in_json, json_range_in
+from lsprotocol import types
+
+from promptls.features.symbols import occurrence_steps, symbol_at
+from promptls.protocol.locations import asked_place, json_range_in
+from promptls.protocol.progress import in_slices
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
 
 
-def references(session: Session, params: dict[str, Any]) -> list[dict[str, Any]] | None:
+async def references(session: Session, params: types.ReferenceParams) -> list[dict[str, Any]] | None:
     """Every place of the symbol at the position; without its declarations where they are not wanted."""
-    asked = asked_in_json(session, params)
-    symbol = symbol_at(session.snapshot, *asked) if asked is not None else None
+    asked = asked_place(session, params)
+    snapshot = session.snapshot
+    symbol = symbol_at(snapshot, *asked) if asked is not None else None
     if symbol is None:
         return None
-    with_declarations = params.get("context", {}).get("includeDeclaration", True)
+    steps = occurrence_steps(snapshot, symbol)
+    found = await in_slices(session, steps, params.work_done_token, f"Looking for `{symbol.name}`")
     return [
         {"uri": session.uri_of(each.path), "range": json_range_in(session, each.path, each.span)}
-        for each in occurrences(session.snapshot, symbol)
-        if with_declarations or each.use != "declaration"
+        for each in found
+        if params.context.include_declaration or each.use != "declaration"
     ]

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from promptls.features.rename import RenameEdit, prepare_rename, rename
+from promptls.features.rename import RenameEdit, prepare_rename, rename_steps
 from promptls.protocol.locations import asked_place, range_in
+from promptls.protocol.progress import in_slices
 from promptls.text.failure import Failure
 
 if TYPE_CHECKING:
@@ -31,15 +32,23 @@ def prepare(session: Session, params: types.PrepareRenameParams) -> types.Prepar
     return types.PrepareRenamePlaceholder(range_in(session, asked[0], found.span), found.name)
 
 
-def rename_symbol(session: Session, params: types.RenameParams) -> types.WorkspaceEdit | None:
-    """The edits of every file that give the symbol at the position its new name."""
+async def rename_symbol(session: Session, params: types.RenameParams) -> types.WorkspaceEdit | None:
+    """The edits of every file that give the symbol at the position its new name.
+
+    A file that was edited meanwhile is not the one that the edits are for: the rename is given up.
+    """
     asked = asked_place(session, params)
     if asked is None:
         return None
+    snapshot = session.snapshot
+    steps = rename_steps(snapshot, *asked, params.new_name)
     try:
-        edits = rename(session.snapshot, *asked, params.new_name)
+        edits = await in_slices(session, steps, params.work_done_token, "Renaming")
     except Failure as failure:
         raise _refusal(failure) from None
+    now, then = session.snapshot.open_files, snapshot.open_files
+    if any(now.get(edit.path) is not then.get(edit.path) for edit in edits):
+        raise JsonRpcException("the text has changed", types.LSPErrorCodes.ContentModified.value)
     return workspace_edit(session, edits)
 
 

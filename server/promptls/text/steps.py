@@ -1,0 +1,20 @@
+"""Long work as steps, between which whoever runs it may do something else, or leave it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TypeAlias, TypeVar
+
+Result = TypeVar("Result")
+Steps: TypeAlias = Generator[None, None, Result]
+"""Work that stops for a moment at each `yield`, and returns its result."""
+
+
+def finished(steps: Steps[Result]) -> Result:
+    """The result of all steps, one behind the other."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as ended:
+            result: Result = ended.value
+            return result
