@@ -128,6 +128,28 @@ async def test_the_whole_workspace_is_reported_to_a_client_that_asks(wire: Wire,
     }
 
 
+async def test_closed_files_are_left_alone_where_a_setting_says_so(wire: Wire, tmp_path: Path) -> None:
+    write(tmp_path / "wrong.yml.j2", WRONG_ROLE)
+    settings = tmp_path / "promptls.toml"
+    await wire.begin(tmp_path, capabilities=PULLS)
+    before = await pull_all(wire, 2)
+
+    settings.write_text("[diagnostics]\nclosed_files = false\n")
+    wire.send(
+        method="workspace/didChangeWatchedFiles",
+        params={"changes": [{"uri": settings.as_uri(), "type": 1}]},
+    )
+
+    assert {name_of(uri): items(report) for uri, report in before.items()} == {
+        "wrong.yml.j2": ["unknown-role"]
+    }
+    assert [items(report) for report in (await pull_all(wire, 3, before)).values()] == [[]]
+    opened = document(wire, tmp_path / "open.yml.j2", WRONG_ROLE)
+    assert {uri: items(report) for uri, report in (await pull_all(wire, 4)).items()} == {
+        opened: ["unknown-role"]
+    }
+
+
 async def test_a_file_that_is_gone_is_reported_once_more_and_empty(wire: Wire, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yml.j2"
     write(wrong, WRONG_ROLE)

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
+_NOTHING: Final[Json] = {"kind": "full", "resultId": "not wanted", "items": []}
+
+
 class WorkspaceReports:
     """Reports by path. Clients ask for all of them every other second, mostly when nothing has changed."""
 
@@ -48,6 +51,8 @@ class WorkspaceReports:
         if opened is not None:
             return {**session.diagnostics.report(path, previous), **whose}
         report = self._kept.get(path)
+        if not session.snapshot.project(path).settings.diagnostics.closed_files:
+            report = _NOTHING
         if report is None:
             report = self._kept[path] = session.diagnostics.report(path, None)
         if report["resultId"] == previous:

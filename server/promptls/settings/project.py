@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from promptls.settings.header import ExperimentKey
+from promptls.settings.header import ExperimentKey, NamedMetric
 
 Severity = Literal["error", "warning", "information", "hint", "off"]
 
@@ -83,6 +83,17 @@ class InlayHintSettings(BaseModel):
     tokens: bool = Field(default=True, description="Show the tokens of each part behind its name.")
 
 
+class DiagnosticsSettings(BaseModel):
+    """What is checked without being asked for."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    closed_files: bool = Field(
+        default=True,
+        description="Show the findings of prompt files that are not open, in editors that ask for them.",
+    )
+
+
 class Project(BaseModel):
     """All settings, with their defaults."""
 
@@ -126,6 +137,12 @@ class Project(BaseModel):
     models: dict[str, ModelSettings] = Field(
         default_factory=dict, description="Models under names of the project's own."
     )
+    metrics: dict[str, NamedMetric] = Field(
+        default_factory=dict, description="Metrics with options, by the names that experiments give them."
+    )
+    judge: str | None = Field(
+        None, description="The model that judges, for metrics that ask one; unset, they have no score."
+    )
     experiments: dict[str, ExperimentKey] = Field(
         default_factory=dict, description="Experiments that any prompt of the project may run."
     )
@@ -138,6 +155,9 @@ class Project(BaseModel):
     )
     rendering: RenderingSettings = Field(
         default_factory=RenderingSettings, description="Limits of the rendering process."
+    )
+    diagnostics: DiagnosticsSettings = Field(
+        default_factory=DiagnosticsSettings, description="What is checked without being asked for."
     )
     inlay_hints: InlayHintSettings = Field(
         default_factory=InlayHintSettings, description="What stands between the lines."

@@ -12,9 +12,11 @@ Steps: TypeAlias = Generator[None, None, Result]
 
 def finished(steps: Steps[Result]) -> Result:
     """The result of all steps, one behind the other."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as ended:
-            result: Result = ended.value
-            return result
+    results: list[Result] = []
+
+    def kept() -> Steps[None]:
+        results.append((yield from steps))
+
+    for _ in kept():
+        pass
+    return results[0]

@@ -105,7 +105,7 @@ def _names(snapshot: Snapshot, path: str, keys: tuple[str, ...], schema: Schema)
 
         yield from ((role, "") for role in ROLES)
     elif last == "metrics":
-        from promptls.metrics.ready import READY_METRICS
+        from promptls.metrics.registry import READY_METRICS
 
         yield from ((name, "ready metric") for name in READY_METRICS)
     elif last in {"default_model", "models"}:

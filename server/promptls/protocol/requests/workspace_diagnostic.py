@@ -37,7 +37,7 @@ async def workspace_diagnostic(session: Session, params: types.WorkspaceDiagnost
             )
         for index, path in enumerate(paths):
             await slices.pause()
-            if path not in previous and session.kind(path) is Kind.OTHER:
+            if path not in previous and not _is_wanted(session, path):
                 continue
             items.append(session.reports.report(path, previous.get(path)))
             if index % _BATCH == 0 and shown is not None:
@@ -49,6 +49,14 @@ async def workspace_diagnostic(session: Session, params: types.WorkspaceDiagnost
         _send_part(session, token, items)
         items = []
     return {"items": items}
+
+
+def _is_wanted(session: Session, path: str) -> bool:
+    """Whether there is something to report of a file of which the client has nothing."""
+    if session.kind(path) is Kind.OTHER:
+        return False
+    snapshot = session.snapshot
+    return path in snapshot.open_files or snapshot.project(path).settings.diagnostics.closed_files
 
 
 def _send_part(session: Session, token: types.ProgressToken, items: list[dict[str, Any]]) -> None:
