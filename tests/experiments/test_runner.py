@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import csv
 import json
 import threading
 from pathlib import Path
@@ -14,19 +13,10 @@ from promptls.experiments.journal import create_journal, read_journal
 from promptls.experiments.plan import plan_run
 from promptls.experiments.runner import run_plan
 from promptls.text.failure import Failure
-from support.experiment_folder import Folder
+from support.experiment_folder import Folder, last_text, table
 from support.model_server import ModelServer, Reply
 
 KEY = "planted-0123456789abcdef"
-
-
-def table(finished: Finished) -> list[dict[str, str]]:
-    with Path(finished.results).open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
-def last_text(body: dict[str, Any]) -> str:
-    return body["messages"][-1]["content"]
 
 
 async def test_the_table_has_a_line_for_each_row_with_response_scores_and_reasons(folder: Folder) -> None:

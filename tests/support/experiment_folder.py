@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from promptls.experiments.definition import Experiment, define_experiment
-from promptls.experiments.events import Event, Finished
+from promptls.experiments.events import Event, Finished, Planned
 from promptls.experiments.plan import plan_run
+from promptls.experiments.prepare import prepared
+from promptls.experiments.request import RunRequest
 from promptls.experiments.runner import run_plan
 from support.model_server import ModelServer
 
@@ -91,3 +95,29 @@ class Folder:
         self, on_event: Callable[[Event], None] = lambda _event: None, rows: int | None = None
     ) -> Finished:
         return await run_plan(await plan_run(self.experiment(), rows), on_event)
+
+    async def ask(self, on_event: Callable[[Event], None] = lambda _event: None, **request: Any) -> Finished:
+        """The run that the command line would make of these options."""
+        if not {"resume", "retry_errors"} & request.keys():
+            request["prompt"] = str(self.prompt)
+        async with prepared(RunRequest(**request)) as (plan, continued, _planned):
+            return await run_plan(plan, on_event, continued=continued)
+
+    async def plan(self, **request: Any) -> Planned:
+        """What is told before the run that these options mean."""
+        if not {"resume", "retry_errors"} & request.keys():
+            request["prompt"] = str(self.prompt)
+        async with prepared(RunRequest(**request)) as ready:
+            return ready.planned
+
+
+def table(finished: Finished) -> list[dict[str, str]]:
+    """The lines of the run's table."""
+    with Path(finished.results).open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def last_text(body: dict[str, Any]) -> str:
+    """What a model server was asked last."""
+    text: str = body["messages"][-1]["content"]
+    return text

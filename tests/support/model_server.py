@@ -15,7 +15,8 @@ from typing import Any
 class Reply:
     """One answer: `content` becomes a chat completion, unless `raw` says what is sent instead.
 
-    `cut` breaks the connection in the middle, `endless` goes on sending that until the client leaves.
+    `cut` breaks the connection in the middle, `endless` goes on sending that until the client leaves;
+    the answer comes after `pause` seconds, and after `wait` is set.
     """
 
     content: str = "fine"
@@ -25,6 +26,7 @@ class Reply:
     cut: bool = False
     wait: threading.Event | None = None
     endless: bytes | None = None
+    pause: float = 0.0
 
 
 class ModelServer:
@@ -52,6 +54,8 @@ class ModelServer:
             reply = self.queue.pop(0) if self.queue else self.reply(body)
         if reply.wait is not None:
             reply.wait.wait(20)
+        if reply.pause:
+            self.stop.wait(reply.pause)
         with self._lock:
             self._now -= 1
         return reply

@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import csv
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from promptls.experiments.journal import is_running, read_header, read_journal
+from promptls.experiments.runner import BudgetSpentError
+from promptls.text.failure import Failure, WrongUse
+from support.experiment_folder import Folder, last_text, table
+from support.model_server import ModelServer, Reply
+
+
+def journal_of(folder: Folder) -> Path:
+    (journal,) = folder.results.glob("*.partial.jsonl")
+    return journal
+
+
+async def broken_off(folder: Folder, server: ModelServer, calls: int = 3) -> Path:
+    """A run of nine rows that has stopped after so many calls."""
+    folder.serve(server).write(model="office", rows=9, settings="concurrency: 2")
+    server.reply = lambda body: Reply(f"to {last_text(body)}")
+    with pytest.raises(BudgetSpentError):
+        await folder.ask(max_calls=calls, fresh=True)
+    return journal_of(folder)
+
+
+async def test_a_run_goes_on_where_it_stopped_and_asks_for_no_row_twice(
+    folder: Folder, server: ModelServer
+) -> None:
+    journal = await broken_off(folder, server)
+    finished = await folder.ask(resume=str(journal), fresh=True)
+    assert [row["response"] for row in table(finished)] == [f"to text {number}" for number in range(1, 10)]
+    assert max(Counter(map(last_text, server.requests)).values()) == 1
+    assert Path(finished.results).name == journal.name.replace(".partial.jsonl", ".csv")
+    assert not journal.exists()
+    assert finished.manifest["totals"]["results"] == 9
+
+
+async def test_a_run_that_is_gone_on_with_says_how_much_is_there(folder: Folder, server: ModelServer) -> None:
+    journal = await broken_off(folder, server)
+    planned = await folder.plan(resume=str(journal), fresh=True)
+    assert (planned.rows, planned.calls) == (9, 6)
+
+
+async def test_a_line_that_was_cut_short_is_asked_for_again(folder: Folder, server: ModelServer) -> None:
+    journal = await broken_off(folder, server)
+    content = journal.read_bytes()
+    journal.write_bytes(content[:-7])
+    finished = await folder.ask(resume=str(journal), fresh=True)
+    assert [row["id"] for row in table(finished)] == [f"r{number}" for number in range(1, 10)]
+    assert len(server.requests) == 3 + 7
+
+
+async def test_rows_that_failed_are_asked_again_by_a_run_that_goes_on(
+    folder: Folder, server: ModelServer
+) -> None:
+    folder.serve(server).write(model="office", rows=6, settings="concurrency: 1")
+    server.reply = lambda body: Reply(status=400, raw=b"{}") if last_text(body) == "text 2" else Reply("fine")
+    with pytest.raises(BudgetSpentError):
+        await folder.ask(max_calls=3)
+    server.reply = lambda _body: Reply("fine")
+    finished = await folder.ask(resume=str(journal_of(folder)))
+    assert [row["error"] for row in table(finished)] == [""] * 6
+
+
+@pytest.mark.parametrize("change", ["prompt", "data set"])
+async def test_a_run_whose_prompt_or_data_changed_is_not_mixed_with_another(
+    folder: Folder, server: ModelServer, change: str
+) -> None:
+    journal = await broken_off(folder, server)
+    path = folder.prompt if change == "prompt" else folder.path / "rows.csv"
+    path.write_text(
+        path.read_text("utf-8").replace("text 5", "texts 5").replace("{{ esc", "x {{ esc"), "utf-8"
+    )
+    with pytest.raises(WrongUse, match=f"the {change} changed after this run began") as failure:
+        await folder.ask(resume=str(journal))
+    assert "cache" in failure.value.remedy
+    assert journal.exists()
+
+
+async def test_a_run_that_is_going_on_cannot_be_taken_over(folder: Folder, server: ModelServer) -> None:
+    journal = await broken_off(folder, server)
+    held = threading.Event()
+    server.reply = lambda _body: Reply(wait=held)
+    going_on = subprocess.Popen(
+        [sys.executable, "-m", "promptls", "run", "--resume", str(journal), "--fresh"],
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: len(server.requests) > 3)
+        assert is_running(journal)
+        with pytest.raises(WrongUse, match="going on in another process"):
+            await folder.ask(resume=str(journal))
+    finally:
+        going_on.kill()
+        going_on.wait()
+        held.set()
+    assert not is_running(journal)
+
+
+async def test_only_the_rows_that_failed_are_asked_again(folder: Folder, server: ModelServer) -> None:
+    folder.serve(server).write(model="office", rows=6)
+    server.reply = lambda body: (
+        Reply(status=400, raw=b"{}") if last_text(body) in {"text 2", "text 5"} else Reply("fine")
+    )
+    first = await folder.ask(fresh=True)
+    server.reply = lambda _body: Reply("mended")
+    second = await folder.ask(retry_errors=first.results, fresh=True)
+    assert [row["response"] for row in table(second)] == ["fine", "mended"] + ["fine"] * 2 + [
+        "mended",
+        "fine",
+    ]
+    assert len(server.requests) == 6 + 2
+    assert second.manifest["continues"] == first.manifest["run"]
+    right = second.manifest["metrics"][0]
+    assert (right["scored"], right["unscored"]) == (6, 0)
+    with pytest.raises(WrongUse, match="no row of .* failed"):
+        await folder.ask(retry_errors=second.results)
+
+
+def test_no_row_is_lost_and_none_paid_twice_however_often_a_run_is_killed(
+    folder: Folder, server: ModelServer
+) -> None:
+    """Killed at random moments; what the server answered completely is never asked for again."""
+    rows, at_once = 60, 4
+    server.reply = lambda body: Reply(f"to {last_text(body)}", pause=0.01)
+    folder.serve(server).write(model="office", rows=rows, settings=f"concurrency: {at_once}")
+    chance = random.Random(7)
+    command = [sys.executable, "-m", "promptls", "run", str(folder.prompt)]
+    kills = 0
+    for _ in range(40):
+        run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        asked = len(server.requests)
+        wait_until(lambda asked=asked, run=run: len(server.requests) > asked or run.poll() is not None)
+        time.sleep(chance.random() * 0.12)
+        if run.poll() is None:
+            os.kill(run.pid, signal.SIGKILL)
+            kills += 1
+        run.communicate()
+        journals = list(folder.results.glob("*.partial.jsonl"))
+        if run.returncode == 0:
+            break
+        if journals and read_header(journals[0]) is not None:
+            command = [sys.executable, "-m", "promptls", "run", "--resume", str(journals[0])]
+    assert run.returncode == 0, run.stderr
+    assert kills >= 2
+    (results,) = folder.results.glob("*.csv")
+    with results.open(encoding="utf-8", newline="") as stream:
+        lines = list(csv.DictReader(stream))
+    assert [line["response"] for line in lines] == [f"to text {number}" for number in range(1, rows + 1)]
+    # Only what was on its way when the process died can have been asked for a second time.
+    assert rows <= len(server.requests) <= rows + kills * at_once
+    assert sorted(path.name for path in folder.results.iterdir()) == [
+        ".cache",
+        results.name,
+        results.with_suffix(".json").name,
+    ]
+
+
+async def test_a_run_killed_between_its_files_ends_by_going_on(
+    folder: Folder, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from promptls.experiments import runner
+
+    folder.serve(server).write(model="office")
+    with monkeypatch.context() as patched:
+        patched.setattr(runner, "write_manifest", lambda *_words: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            await folder.ask()
+    journal = journal_of(folder)
+    (folder.results / f".{journal.name.replace('.partial.jsonl', '.csv')}-half").write_text("half", "utf-8")
+    finished = await folder.ask(resume=str(journal))
+    assert len(server.requests) == 4
+    assert len(table(finished)) == 4
+    assert not list(folder.results.glob(".*-half"))
+
+
+async def test_a_provider_that_goes_away_stops_the_run_and_lets_it_go_on(
+    folder: Folder, server: ModelServer
+) -> None:
+    rows = 130
+    server.reply = lambda body: (
+        Reply("ok") if int(last_text(body).split()[1]) <= 20 else Reply(status=403, raw=b"{}")
+    )
+    folder.serve(server).write(model="office", rows=rows, metrics="metrics.py:length")
+    with pytest.raises(Failure, match="none of the last 50 rows") as failure:
+        await folder.ask()
+    assert "--resume" in failure.value.remedy
+    server.reply = lambda _body: Reply("ok")
+    finished = await folder.ask(resume=str(journal_of(folder)))
+    assert finished.manifest["totals"]["failed"] == 0
+    assert len(table(finished)) == rows
+
+
+def wait_until(happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.005)
+
+
+async def test_the_journal_of_a_stopped_run_is_readable(folder: Folder, server: ModelServer) -> None:
+    journal = await broken_off(folder, server)
+    header = read_header(journal)
+    assert header is not None
+    assert header["experiment"] == "main"
+    assert sorted(result.id for result in read_journal(journal)) == ["r1", "r2", "r3"]
