@@ -19,7 +19,7 @@ def literal_path(
 ) -> str | None:
     """The path that an expression in the Python file `file` gives, or None where that is not written out.
 
-    `value_of` gives what a name stands for.
+    `value_of` gives what a name stands for, or `self.name`.
     """
     if depth > _MOST_STEPS:
         return None
@@ -39,6 +39,9 @@ def literal_path(
             return _joined([inner(left), inner(right)])
         case ast.Attribute(value=value, attr="parent"):
             return _parent(inner(value))
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+            value = value_of(f"{name}.{attribute}")
+            return None if value is None else inner(value)
         case ast.Call(func=function, args=arguments, keywords=[]):
             return _of_call(function, arguments, inner)
         case _:

@@ -1,7 +1,8 @@
 """The Python calls that load a template with data, found by reading Python files; nothing is run.
 
 Only what is written out counts: `Prompt(template_path="a.yml.j2", template_data={"text": …})` and
-`promptls.load("a.yml.j2").render(text=…)`, also with a name in between that stands for nothing else.
+`promptls.load("a.yml.j2").render(text=…)`, also with a name in between, or an attribute of `self`, that
+stands for nothing else.
 A call whose path or data is made in any other way is left out.
 """
 
@@ -17,6 +18,7 @@ from promptls.text.lines import line_starts
 from promptls.text.span import Span
 from promptls.workspace.disk import MAX_BYTES, SKIPPED_FOLDERS
 from promptls.workspace.literal_paths import literal_path
+from promptls.workspace.python_attributes import attribute_value, meaning_in
 from promptls.workspace.python_scopes import Scope, scopes_of
 
 _LOADERS: Final = frozenset({"Prompt"})
@@ -105,7 +107,7 @@ def _calls(tree: ast.Module, text: str, path: str) -> Iterator[TemplateCall]:
     for scope in scopes_of(tree):
         for node in scope.calls:
             loaded = _loaded(node, scope, loads)
-            template = None if loaded is None else literal_path(loaded, scope.value_of, path)
+            template = None if loaded is None else literal_path(loaded, meaning_in(scope), path)
             data = data_of(node) if template else None
             keys = None if data is None else _keys_of(data, node, scope)
             if template and keys is not None and node.func.end_col_offset is not None:
@@ -134,6 +136,8 @@ def _loaded(node: ast.Call, scope: Scope, loads: frozenset[str]) -> ast.expr | N
     load: ast.expr | None = node.func.value
     if isinstance(load, ast.Name):
         load = scope.value_of(load.id)
+    elif isinstance(load, ast.Attribute) and isinstance(load.value, ast.Name):
+        load = attribute_value(scope, load.value.id, load.attr)
     if not isinstance(load, ast.Call) or ast.unparse(load.func) not in loads:
         return None
     if load.args:

@@ -5,6 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class AttributeValue(NamedTuple):
+    """The value that code in `scope` gives to `name.attribute`; None where that is not one expression."""
+
+    scope: Scope
+    name: str
+    attribute: str
+    value: ast.expr | None
 
 
 @dataclass(slots=True)
@@ -17,6 +27,10 @@ class Scope:
     """What each name is assigned, None where it is bound in another way."""
     touched: set[str] = field(default_factory=set)
     """Names whose value may change, here or further inside: all that are used but as a keyword's value."""
+    node: ast.AST | None = None
+    inner: list[Scope] = field(default_factory=list)
+    attributes: list[AttributeValue] = field(default_factory=list)
+    """Of a module: what any of its code assigns to attributes of names."""
 
     def value_of(self, name: str) -> ast.expr | None:
         """What a name stands for, where it is bound once; else None."""
@@ -46,8 +60,10 @@ def scopes_of(tree: ast.Module) -> list[Scope]:
 
 
 def _visit_scope(node: ast.AST, outer: Scope | None, found: list[Scope]) -> None:
-    scope = Scope(outer)
+    scope = Scope(outer, node=node)
     found.append(scope)
+    if outer is not None:
+        outer.inner.append(scope)
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
         for argument in ast.walk(node.args):
             if isinstance(argument, ast.arg):
@@ -75,6 +91,13 @@ def _visit(node: ast.AST, scope: Scope, found: list[Scope]) -> None:
             scope.values.setdefault(targets[0].id, []).append(node.value)
             _visit(node.value, scope, found)
             return
+        if len(targets) == 1 and isinstance(targets[0], ast.Attribute):
+            _note_attribute(targets[0], node.value, scope, found[0])
+            _visit(targets[0].value, scope, found)
+            _visit(node.value, scope, found)
+            return
+    if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+        _note_attribute(node, None, scope, found[0])
     if isinstance(node, ast.Call):
         scope.calls.append(node)
     _note_name(node, scope)
@@ -82,6 +105,11 @@ def _visit(node: ast.AST, scope: Scope, found: list[Scope]) -> None:
         if isinstance(child, ast.keyword) and isinstance(child.value, ast.Name) and child.arg is not None:
             continue  # handing a value on by keyword leaves the name's value as it was
         _visit(child, scope, found)
+
+
+def _note_attribute(target: ast.Attribute, value: ast.expr | None, scope: Scope, module: Scope) -> None:
+    name = target.value.id if isinstance(target.value, ast.Name) else ""
+    module.attributes.append(AttributeValue(scope, name, target.attr, value))
 
 
 def _note_name(node: ast.AST, scope: Scope) -> None:

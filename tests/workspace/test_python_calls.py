@@ -1,0 +1,105 @@
+"""Which calls of a Python text load a template, with the keys of their data."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptls.workspace.python_calls import calls_in
+
+LOADED = {
+    "what a method keeps in its instance": """\
+import promptls
+class Support:
+    def __init__(self):
+        self.prompt = promptls.load("a.yml.j2")
+    def answer(self, ticket):
+        return self.prompt.render(text=ticket)
+""",
+    "with an annotation, and a dict for the data": """\
+import promptls
+class Support:
+    def __init__(self):
+        self.prompt: promptls.PromptTemplate = promptls.load("a.yml.j2")
+    def answer(self, ticket):
+        return self.prompt.render({"text": ticket})
+""",
+    "an attribute of the class": """\
+import promptls
+class Support:
+    prompt = promptls.load("a.yml.j2")
+    @classmethod
+    def answer(cls, ticket):
+        return cls.prompt.render(text=ticket)
+""",
+    "a class by its name": """\
+import promptls
+class Support:
+    prompt = promptls.load("a.yml.j2")
+answer = Support.prompt.render(text="x")
+""",
+    "a class that it is derived from": """\
+import promptls
+class Base:
+    def __init__(self):
+        self.prompt = promptls.load("a.yml.j2")
+class Support(Base):
+    def answer(self, ticket):
+        return self.prompt.render(text=ticket)
+""",
+    "in a function inside of a method": """\
+import promptls
+class Support:
+    def __init__(self):
+        self.prompt = promptls.load("a.yml.j2")
+    def answers(self, tickets):
+        def answer(ticket):
+            return self.prompt.render(text=ticket)
+        return map(answer, tickets)
+""",
+    "a constant of the module": """\
+from promptls import load
+NAME = "a.yml.j2"
+PROMPT = load(NAME)
+def answer(ticket):
+    return PROMPT.render(text=ticket)
+""",
+    "a path that a class keeps": """\
+from prompt_poet import Prompt
+class Support:
+    TEMPLATE = "a.yml.j2"
+    def answer(self, ticket):
+        return Prompt(template_path=self.TEMPLATE, template_data={"text": ticket})
+""",
+}
+
+
+@pytest.mark.parametrize("text", LOADED.values(), ids=LOADED.keys())
+def test_a_call_of_what_was_loaded_before_is_found(text: str) -> None:
+    (call,) = calls_in(text, "/project/app.py")
+
+    assert (call.template, call.keys) == ("a.yml.j2", {"text"})
+    assert text.splitlines()[call.line].count("text") > 0
+
+
+LOADING = '        self.prompt = promptls.load("a.yml.j2")\n'
+SUPPORT = f"import promptls\nclass Support:\n    def __init__(self, other):\n{LOADING}"
+ANSWER = "    def answer(self):\n        return self.prompt.render(text=1)\n"
+UNKNOWN = {
+    "another method gives it another value": (
+        f"{SUPPORT}{ANSWER}    def put(self, prompt):\n        self.prompt = prompt\n"
+    ),
+    "a derived class does": (
+        f"{SUPPORT}{ANSWER}class Other(Support):\n    def __init__(self):\n        self.prompt = None\n"
+    ),
+    "somebody may do so from outside": f"{SUPPORT}{ANSWER}def put(support):\n    support.prompt = None\n",
+    "the name is no instance": SUPPORT + ANSWER.replace("(self)", "(this, self)"),
+    "a static method has none": SUPPORT + ANSWER.replace("    def", "    @staticmethod\n    def"),
+    "the path is a parameter's": (SUPPORT + ANSWER).replace('"a.yml.j2"', "other"),
+    "it is counted up": f"{SUPPORT}{ANSWER}    def more(self):\n        self.prompt += 1\n",
+}
+
+
+@pytest.mark.parametrize("text", UNKNOWN.values(), ids=UNKNOWN.keys())
+def test_a_call_is_left_out_where(text: str) -> None:
+    assert calls_in(SUPPORT + ANSWER, "/project/app.py") != ()
+    assert calls_in(text, "/project/app.py") == ()
