@@ -59,12 +59,13 @@ vsix: setup ## build vscode-client/promptls.vsix
 vscode: setup ## open the example in VS Code, or in code-server where there is no `code`
 	@scripts/vscode.sh $(EXAMPLE)
 
-setup: ## make .venv with promptls, its test tools and the embedded model
+setup: ## make .venv with promptls, its test tools and the embedded model, and the pages of the preview
 	@scripts/setup-python.sh
+	@scripts/build-pages.sh
 
 setup-editors: setup
 	@scripts/setup-editors.sh
 
 clean: ## remove what the tasks made in this checkout
 	@rm -rf .venv dist test-artefacts .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
-	@rm -rf $(addsuffix /node_modules,$(NODE_FOLDERS)) vscode-client/out
+	@rm -rf $(addsuffix /node_modules,$(NODE_FOLDERS)) vscode-client/out server/promptls/pages

@@ -25,18 +25,24 @@ const extension = {
 };
 const pages = {
   ...shared,
-  entryPoints: [
-    "src/webview/preview.ts",
-    "src/webview/results.ts",
-    "src/webview/base.css",
-    "src/webview/preview.css",
-    "src/webview/results.css",
-  ],
+  // A page is a script and a style sheet of its name.
+  entryPoints: {
+    preview: "src/webview/preview/preview.tsx",
+    "preview-style": "src/webview/preview/page.css",
+    results: "src/webview/results/results.ts",
+    "results-style": "src/webview/results/page.css",
+    browser: "src/webview/shared/browser.css",
+  },
   outdir: "out/webview",
   platform: "browser",
-  target: "chrome122",
+  // Also of the browsers in which `promptls preview` opens.
+  target: ["chrome122", "firefox128", "safari17"],
   format: "iife",
+  jsx: "automatic",
+  jsxImportSource: "preact",
 };
+/** The pages that the Python package serves by itself: part of its wheel, and never of the repository. */
+const served = path.join(here, "..", "server", "promptls", "pages");
 
 rmSync(out, { recursive: true, force: true });
 cpSync(path.join(here, "..", "grammars"), path.join(out, "grammars"), {
@@ -49,6 +55,8 @@ if (options.has("--watch")) {
   }
 } else {
   await Promise.all([build(extension), build(pages)]);
+  rmSync(served, { recursive: true, force: true });
+  cpSync(path.join(out, "webview"), served, { recursive: true, filter: (source) => !source.includes("results") });
 }
 if (options.has("--wheel")) {
   buildWheel();

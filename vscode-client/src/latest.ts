@@ -41,3 +41,37 @@ export function latestOnly(
     },
   };
 }
+
+/**
+ * Returns a `request` that runs `ask` at once, and once more after it has answered where requests came meanwhile:
+ * an answer is never older than one that takes as long as it takes, and none is asked for in vain.
+ */
+export function newestOnly(ask: (token: vscode.CancellationToken) => Promise<void>): { request(): void; dispose(): void } {
+  const source = new vscode.CancellationTokenSource();
+  let isRunning = false;
+  let isWanted = false;
+
+  async function run(): Promise<void> {
+    isRunning = true;
+    while (isWanted) {
+      // The change that led here may not have been sent yet.
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      isWanted = false;
+      await ask(source.token);
+    }
+    isRunning = false;
+  }
+
+  return {
+    request() {
+      isWanted = true;
+      if (!isRunning) {
+        void run();
+      }
+    },
+    dispose() {
+      isWanted = false;
+      source.cancel();
+    },
+  };
+}

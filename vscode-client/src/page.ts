@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 
 import * as vscode from "vscode";
 
-/** Returns the HTML of the panel whose front end is built from `src/webview/<name>.ts` and `<name>.css`. */
+/** Returns the HTML of the panel whose front end is built from `src/webview/<name>/`. */
 export function pageOf(webview: vscode.Webview, extension: vscode.Uri, name: string, title: string): string {
   const nonce = randomBytes(16).toString("base64url");
   const built = (file: string) => webview.asWebviewUri(vscode.Uri.joinPath(extension, "out", "webview", file)).toString();
@@ -16,8 +16,7 @@ export function pageOf(webview: vscode.Webview, extension: vscode.Uri, name: str
   <meta http-equiv="Content-Security-Policy" content="${policy}">
   <meta name="viewport" content="width=device-width, initial-scale=1">
   <title>${title}</title>
-  <link rel="stylesheet" href="${built("base.css")}">
-  <link rel="stylesheet" href="${built(`${name}.css`)}">
+  <link rel="stylesheet" href="${built(`${name}-style.css`)}">
 </head>
 <body>
   <div id="root"></div>

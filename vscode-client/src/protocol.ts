@@ -23,7 +23,8 @@ export interface Part {
   index: number;
   name: string;
   role: string;
-  content: string;
+  /** Text; or the list or mapping that the template gave instead. */
+  content: unknown;
   tokens: number;
   truncation_priority: number;
   /** False when the limit cuts the part. */
@@ -31,16 +32,44 @@ export interface Part {
   sections: string[] | null;
   /** The template line that begins the part, from 0, or null when it has none. */
   line: number | null;
+  /** What made the content, where that is known and the content is a text. */
+  sourceMap?: { segments: Segment[] } | null;
+}
+
+export interface Position {
+  /** From 0. */
+  line: number;
+  /** In UTF-16 code units, from 0. */
+  character: number;
+}
+
+/** A piece of a part's content, in UTF-16 code units, and what made it. */
+export interface Segment {
+  start: number;
+  end: number;
+  /** The file, by its place in the result's `files`. */
+  file: number;
+  range: { start: Position; end: Position };
+  /** True when the text stands in the template as it was rendered. */
+  verbatim: boolean;
+  /** The turns of the loops around it, in words, the outermost first. */
+  turns: string[];
+  dataPath: string | null;
 }
 
 export interface Rendering {
   parts: Part[];
-  string: string;
+  /** Null where a content is no text. */
+  string: string | null;
   messages: unknown;
   tokens: number;
   tokens_kept: number;
   text: string;
   seconds: number;
+  /** What the real library would fail at later: counting, joining, truncating. */
+  problems?: RenderingFailure[];
+  /** Present for evaluation prompts. */
+  viewer?: Viewer | null;
 }
 
 export interface RenderingFailure {
@@ -61,9 +90,49 @@ export interface PreviewResult {
   encoding: string;
   sample: SampleName | null;
   samples: SampleName[];
+  /** The data set's name, where its rows can be chosen. */
+  dataset?: string | null;
   data: unknown;
+  /** Functions that nobody provides, for which stand-ins were called. */
+  standIns?: string[];
   tokenLimit: number | null;
   truncationStep: number | null;
+  /** What the first experiment asks of its models. */
+  request?: { models: string[]; temperature: number | null; maxTokens: number | null; seed: number | null };
+  /** URIs of the template files, for the segments of the source maps. */
+  files?: string[];
+  rendering: Rendering | null;
+  failure: RenderingFailure | null;
+}
+
+/** How an evaluation prompt was laid out for one row. */
+export interface Viewer {
+  rows: number;
+  /** From 1. */
+  row: number;
+  prompts: { label: string | null; tokens: number }[];
+  inferencer: string;
+  retriever: string;
+  metaTemplate: string;
+  metaTemplates: string[];
+}
+
+/** Tokens one by one: ids, and where each begins in UTF-16 code units. */
+export interface TokensAnswer {
+  encoding: string;
+  texts: { ids: number[]; starts: number[] }[];
+}
+
+export interface RowsAnswer {
+  dataset: string;
+  rows: { row: number; text: string }[];
+  start: number;
+  matching: number;
+  total: number;
+}
+
+export interface CommittedAnswer {
+  commit: { name: string; subject: string; date: string };
   rendering: Rendering | null;
   failure: RenderingFailure | null;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { Metric, ResultsResult } from "../src/protocol";
-import { arranged, change, isReason, numberOf, shownColumns, verdictOf } from "../src/webview/table";
+import { arranged, change, isReason, numberOf, shownColumns, verdictOf } from "../src/webview/results/table";
 
 const metric = (name: string, value: number | null, text = ""): Metric => ({ name, kind: "discrete", value, text });
 

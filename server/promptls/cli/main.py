@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "server": "the language server, for editors",
     "check": "find mistakes in prompt files",
     "render": "show what a prompt renders to",
+    "preview": "show a prompt in the browser, live",
     "tokens": "count the tokens of prompts",
     "truncate": "find the truncation step that suits a growing chat",
     "contract": "show what a prompt needs from its caller",

@@ -1,4 +1,4 @@
-/** What the preview panel and its page say to each other. */
+/** What the preview's page and whoever holds it say to each other. */
 
 import type { PreviewResult } from "../protocol";
 
@@ -6,21 +6,32 @@ export type ToPage =
   | { type: "show"; result: PreviewResult }
   /** The server could not answer at all. */
   | { type: "fail"; uri: string; message: string }
-  /** The template line of the cursor, from 0. */
-  | { type: "cursor"; line: number };
+  /** The editor's cursor, in the prompt or a file that it includes; both count from 0. */
+  | { type: "cursor"; uri: string; line: number; character: number }
+  | { type: "answer"; id: number; result?: unknown; error?: string };
 
-/** What the reader chose in the page; the panel keeps it for the next request. */
+/** What the reader chose in the page; its holder keeps it for the next request. */
 export interface Choice {
   /** The name of a sample, or undefined for the server's own choice. */
   sample?: string | undefined;
   row?: number | undefined;
   limit?: number | undefined;
   step?: number | undefined;
+  /** How an evaluation prompt is laid out. */
+  metaTemplate?: string | undefined;
 }
+
+/** What the page may ask; each is answered by the server. */
+export const QUESTIONS = {
+  tokens: "promptls.previewTokens",
+  rows: "promptls.previewRows",
+  committed: "promptls.previewCommitted",
+} as const;
 
 export type FromPage =
   | { type: "ready" }
   | { type: "choose"; choice: Choice }
-  /** `path` names another file than the prompt: an included one. */
-  | { type: "reveal"; line: number; path?: string }
-  | { type: "copy"; text: string; what: string };
+  /** A place of the prompt, or of the file that `uri` or `path` names. */
+  | { type: "reveal"; line: number; character?: number; uri?: string; path?: string }
+  | { type: "copy"; text: string; what: string }
+  | { type: "ask"; id: number; question: string; argument: object };

@@ -5,14 +5,13 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 
 import { activePrompt } from "../documents";
-import { latestOnly } from "../latest";
+import { newestOnly } from "../latest";
 import { pageOf } from "../page";
 import type { PreviewArguments, PreviewResult } from "../protocol";
 import type { Session } from "../session";
-import type { Choice, FromPage, ToPage } from "./messages";
+import { type Choice, type FromPage, QUESTIONS, type ToPage } from "./messages";
 
 export const PREVIEW_VIEW = "promptls.preview";
-const SETTLED_MILLISECONDS = 120;
 
 /** One panel a window, which follows the prompt that is edited. */
 export class PreviewPanel implements vscode.Disposable {
@@ -23,11 +22,16 @@ export class PreviewPanel implements vscode.Disposable {
   #panel: vscode.WebviewPanel | undefined;
   #uri: string | undefined;
   #choice: Choice = {};
+  /** The template files of what is shown. */
+  #files: ReadonlySet<string> = new Set();
+  /** What the page has not been told yet, because it is not ready. */
+  #newest: ToPage | undefined;
+  #isReady = false;
 
   constructor(session: Session, extension: vscode.Uri) {
     this.#session = session;
     this.#extension = extension;
-    this.#refresh = latestOnly((token) => this.#ask(token), SETTLED_MILLISECONDS);
+    this.#refresh = newestOnly((token) => this.#ask(token));
     this.#always = [
       session.onChanged(({ uri }) => {
         this.#changed(uri);
@@ -39,41 +43,42 @@ export class PreviewPanel implements vscode.Disposable {
         this.#changed(document.uri.toString());
       }),
       vscode.window.onDidChangeActiveTextEditor(() => {
-        const prompt = activePrompt();
-        if (prompt !== undefined && this.#panel !== undefined) {
-          this.#follow(prompt.uri.toString(), {});
+        const uri = activePrompt()?.uri.toString();
+        // An included file is part of what is shown.
+        if (uri !== undefined && this.#panel !== undefined && !this.#files.has(uri)) {
+          this.#follow(uri, {});
         }
       }),
-      vscode.window.onDidChangeTextEditorSelection(({ textEditor, selections }) => {
-        if (textEditor.document.uri.toString() === this.#uri && selections[0] !== undefined) {
-          this.#post({ type: "cursor", line: selections[0].active.line });
-        }
+      vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => {
+        this.#tellCursor(textEditor);
       }),
     ];
   }
 
   /** Shows the preview of a prompt beside it; the editor keeps the focus. */
   show(argument: PreviewArguments): void {
+    const { uri, ...choice } = argument;
+    // The server renders while the page is being opened.
+    this.#follow(uri, choice);
     if (this.#panel === undefined) {
       this.adopt(
         vscode.window.createWebviewPanel(
           PREVIEW_VIEW,
           "Preview",
           { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
-          { enableScripts: true },
+          { enableScripts: true, retainContextWhenHidden: true },
         ),
       );
     } else {
       this.#panel.reveal(undefined, true);
     }
-    const { uri, ...choice } = argument;
-    this.#follow(uri, choice);
   }
 
   /** Takes over a panel: a new one, or one that VS Code brings back after a reload. */
   adopt(panel: vscode.WebviewPanel, uri?: string): void {
     this.#panel?.dispose();
     this.#panel = panel;
+    this.#isReady = false;
     panel.iconPath = vscode.Uri.joinPath(this.#extension, "icons", "preview.svg");
     panel.webview.options = {
       enableScripts: true,
@@ -84,6 +89,8 @@ export class PreviewPanel implements vscode.Disposable {
       if (this.#panel === panel) {
         this.#panel = undefined;
         this.#uri = undefined;
+        this.#newest = undefined;
+        this.#files = new Set();
       }
     });
     panel.onDidChangeViewState(() => {
@@ -92,6 +99,7 @@ export class PreviewPanel implements vscode.Disposable {
       }
     });
     panel.webview.html = pageOf(panel.webview, this.#extension, "preview", "Preview");
+    this.#name();
     if (uri !== undefined) {
       this.#follow(uri, {});
     }
@@ -106,48 +114,76 @@ export class PreviewPanel implements vscode.Disposable {
   #follow(uri: string, choice: Choice): void {
     if (uri !== this.#uri) {
       this.#choice = {};
+      this.#files = new Set();
+      this.#newest = undefined;
     }
     this.#uri = uri;
     this.#choice = { ...this.#choice, ...choice };
-    if (this.#panel !== undefined) {
-      this.#panel.title = `Preview ${path.posix.basename(vscode.Uri.parse(uri).path)}`;
-    }
+    this.#name();
     this.#refresh.request();
   }
 
+  #name(): void {
+    if (this.#panel !== undefined && this.#uri !== undefined) {
+      this.#panel.title = `Preview ${path.posix.basename(vscode.Uri.parse(this.#uri).path)}`;
+    }
+  }
+
   #changed(uri: string): void {
-    // An included file tells through the server which prompts it changes.
-    if (uri === this.#uri && this.#panel?.visible === true) {
+    // An included file tells through the server which prompts it changes; this is only sooner.
+    if ((uri === this.#uri || this.#files.has(uri)) && this.#panel?.visible === true) {
       this.#refresh.request();
     }
   }
 
   async #ask(token: vscode.CancellationToken): Promise<void> {
     const uri = this.#uri;
-    if (uri === undefined || this.#panel === undefined) {
+    if (uri === undefined) {
       return;
     }
     try {
       const argument = { uri, ...definedOnly(this.#choice) };
       const result = await this.#session.execute<PreviewResult | null>("promptls.preview", argument, token);
-      if (!token.isCancellationRequested && uri === this.#uri) {
-        this.#post(
-          result === null
-            ? { type: "fail", uri, message: "This file is not a prompt that can be rendered." }
-            : { type: "show", result },
-        );
+      if (token.isCancellationRequested || uri !== this.#uri) {
+        return;
+      }
+      if (result === null) {
+        this.#show({ type: "fail", uri, message: "This file is not a prompt that can be rendered." });
+        return;
+      }
+      const files = result.files ?? [];
+      if (files.length > 0) {
+        this.#files = new Set(files);
+      }
+      this.#show({ type: "show", result });
+      const editor = vscode.window.activeTextEditor;
+      if (editor !== undefined) {
+        this.#tellCursor(editor);
       }
     } catch (error) {
       if (!token.isCancellationRequested && uri === this.#uri) {
-        this.#post({ type: "fail", uri, message: error instanceof Error ? error.message : String(error) });
+        this.#show({ type: "fail", uri, message: error instanceof Error ? error.message : String(error) });
       }
+    }
+  }
+
+  #tellCursor({ document, selection }: vscode.TextEditor): void {
+    const uri = document.uri.toString();
+    if (this.#isReady && (uri === this.#uri || this.#files.has(uri))) {
+      const { line, character } = selection.active;
+      this.#post({ type: "cursor", uri, line, character });
     }
   }
 
   async #receive(message: FromPage): Promise<void> {
     switch (message.type) {
       case "ready":
-        this.#refresh.request();
+        this.#isReady = true;
+        if (this.#newest === undefined) {
+          this.#refresh.request();
+        } else {
+          this.#post(this.#newest);
+        }
         return;
       case "choose":
         this.#choice = message.choice;
@@ -157,24 +193,53 @@ export class PreviewPanel implements vscode.Disposable {
         await vscode.env.clipboard.writeText(message.text);
         vscode.window.setStatusBarMessage(`$(check) Copied ${message.what}`, 3000);
         return;
+      case "ask":
+        await this.#answer(message.id, message.question, message.argument);
+        return;
       case "reveal":
-        await this.#reveal(message.line, message.path);
+        await this.#reveal(message);
     }
   }
 
-  async #reveal(line: number, file: string | undefined): Promise<void> {
+  /** Passes a question on to the server: one of those that the page may ask, about the prompt that is shown. */
+  async #answer(id: number, question: string, argument: object): Promise<void> {
+    const command = Object.entries(QUESTIONS).find(([name]) => name === question)?.[1];
+    try {
+      if (command === undefined) {
+        throw new Error(`there is no question ${question}`);
+      }
+      const result = await this.#session.execute<unknown>(command, definedOnly({ ...argument, uri: this.#uri }));
+      this.#post({ type: "answer", id, result });
+    } catch (error) {
+      this.#post({ type: "answer", id, error: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  async #reveal({ line, character = 0, uri, path: file }: FromPage & { type: "reveal" }): Promise<void> {
     if (this.#uri === undefined) {
       return;
     }
     const prompt = vscode.Uri.parse(this.#uri);
-    const uri = file === undefined || file === prompt.fsPath ? prompt : vscode.Uri.file(file);
-    const shown = vscode.window.visibleTextEditors.find((editor) => editor.document.uri.toString() === this.#uri);
-    const at = new vscode.Range(line, 0, line, 0);
-    const editor = await vscode.window.showTextDocument(
-      uri,
-      { viewColumn: shown?.viewColumn ?? vscode.ViewColumn.One, selection: at },
-    );
+    const target =
+      uri !== undefined && this.#files.has(uri)
+        ? vscode.Uri.parse(uri)
+        : file === undefined || file === prompt.fsPath
+          ? prompt
+          : vscode.Uri.file(file);
+    const shown = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === target.toString());
+    const beside = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === this.#uri);
+    const at = new vscode.Range(line, character, line, character);
+    const viewColumn = (shown ?? beside)?.viewColumn ?? vscode.ViewColumn.One;
+    const editor = await vscode.window.showTextDocument(target, { viewColumn, selection: at });
     editor.revealRange(at, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+  }
+
+  /** Shows something as soon as the page is there. */
+  #show(message: ToPage): void {
+    this.#newest = message;
+    if (this.#isReady) {
+      this.#post(message);
+    }
   }
 
   #post(message: ToPage): void {
@@ -182,6 +247,6 @@ export class PreviewPanel implements vscode.Disposable {
   }
 }
 
-function definedOnly(choice: Choice): object {
+function definedOnly(choice: object): object {
   return Object.fromEntries(Object.entries(choice).filter(([, value]) => value !== undefined));
 }

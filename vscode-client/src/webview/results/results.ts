@@ -1,9 +1,9 @@
 /** The page of the results panel. */
 
-import type { ResultsResult } from "../protocol";
-import type { FromPage, ToPage } from "../results/messages";
+import type { ResultsResult } from "../../protocol";
+import type { FromPage, ToPage } from "../../results/messages";
 import { button, count, element, replaceKeepingPlace } from "./dom";
-import { connect } from "./host";
+import { connect } from "../shared/host";
 import { arranged, change, numberOf, type Row, shownColumns, type Sorting, textOf, verdictOf } from "./table";
 
 const root = document.getElementById("root") as HTMLElement;

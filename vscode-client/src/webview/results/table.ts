@@ -1,6 +1,6 @@
 /** The rows of a run as a table: which columns, in which order, sorted and filtered. */
 
-import type { Metric, ResultsResult } from "../protocol";
+import type { Metric, ResultsResult } from "../../protocol";
 
 export type Row = Record<string, unknown>;
 

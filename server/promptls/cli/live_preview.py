@@ -1,0 +1,229 @@
+"""The preview of one file on disk, as a page in a browser shows it: answered, watched, shown anew."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from promptls.preview.answers import committed, rows_of, tokens_of
+from promptls.preview.choice import Choice, chosen_sample, preview_job
+from promptls.preview.result import preview_result
+from promptls.rendering.file_rendering import FileRendering
+from promptls.rendering.samples import dataset_path
+from promptls.text.arguments import optional
+from promptls.text.failure import Failure, FilePlace, WrongUse
+from promptls.workspace.contract import functions_path
+from promptls.workspace.project_settings import PYPROJECT_FILE, SETTINGS_FILE
+
+if TYPE_CHECKING:
+    from websockets.asyncio.server import ServerConnection
+
+    from promptls.rendering.worker import RenderWorker
+    from promptls.workspace.workspace import Workspace
+
+_POLL_SECONDS: Final = 0.15
+"""How often the files are looked at: this also notices changes on network drives."""
+
+
+class LivePreview:
+    """One prompt file for any number of pages."""
+
+    def __init__(self, workspace: Workspace, path: str, worker: RenderWorker, choice: Choice) -> None:
+        self.path: Final = path
+        self._workspace: Final = workspace
+        self._worker: Final = worker
+        self._choice: Final = choice
+        self._pages: Final[set[PageConversation]] = set()
+        self._files: set[str] = {path}
+
+    async def converse(self, connection: ServerConnection) -> None:
+        """Talk with a page until it is closed."""
+        page = PageConversation(self, connection, self._choice)
+        self._pages.add(page)
+        try:
+            await page.run()
+        finally:
+            self._pages.discard(page)
+
+    async def watch(self) -> None:
+        """Show the rendering anew whenever a file changes that it is made from, until cancelled."""
+        before = self._stamps()
+        while True:
+            await asyncio.sleep(_POLL_SECONDS)
+            after = self._stamps()
+            if before != after:
+                for path in self._files:
+                    self._workspace.file_changed(path)
+                self._workspace.disk_changed()
+                self._workspace.settings_changed()
+                for page in self._pages:
+                    page.look_again()
+                after = self._stamps()
+            before = after
+
+    def _stamps(self) -> dict[str, tuple[int, int] | None]:
+        """The time and size of each file, and of its folder: a file that was missing may come."""
+        watched = {*self._files, *(str(Path(file).parent) for file in self._files)}
+        return {file: _stamp(file) for file in watched}
+
+    # -- what a page is shown --------------------------------------------------------
+
+    async def result(self, choice: Choice) -> dict[str, Any]:
+        """The rendering with what the reader chose; raises Failure where its data cannot be had."""
+        snapshot = self._workspace.snapshot
+        self._files = set(self._made_from())
+        sample = chosen_sample(snapshot, self.path, choice.data)
+        job = preview_job(snapshot, self.path, sample, choice)
+        made = FileRendering(job, sample, await self._worker.render(job))
+        if made.rendering is not None:
+            self._files |= set(made.rendering.files)
+        return preview_result(snapshot, self.path, made, _uri)
+
+    async def answer(self, question: str, argument: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a page's question; raises Failure."""
+        snapshot = self._workspace.snapshot
+        if question == "tokens":
+            texts, encoding = optional(argument, "texts", list), optional(argument, "encoding", str)
+            return await tokens_of(self._worker, texts or [], encoding or "")
+        if question == "rows":
+            words, start = optional(argument, "search", str), optional(argument, "start", int)
+            return await rows_of(snapshot, self.path, words or "", start or 0)
+        if question == "committed":
+            return await committed(snapshot, self.path, Choice.from_json(argument), self._worker.render)
+        if question == "source":
+            return self._source(optional(argument, "of", str) or _uri(self.path))
+        raise WrongUse(f"there is no question `{question}`")
+
+    def _source(self, uri: str) -> dict[str, Any]:
+        """The text of one of the template files, and of no other file."""
+        snapshot = self._workspace.snapshot
+        templates = {_uri(path): path for path in (*snapshot.included(self.path), *self._files)}
+        template = snapshot.template(templates[uri]) if uri in templates else None
+        if template is None:
+            raise WrongUse("this is no file of the prompt")
+        return {"uri": uri, "name": Path(templates[uri]).name, "text": template.source.text}
+
+    def _made_from(self) -> Iterable[str]:
+        """The files that the rendering depends on, as far as the template says."""
+        snapshot = self._workspace.snapshot
+        yield from snapshot.included(self.path)
+        template = snapshot.template(self.path)
+        if template is None:
+            return
+        folder = Path(self.path).parent
+        if template.declarations.settings.samples:
+            yield str(folder / template.declarations.settings.samples)
+        for other in (dataset_path(template, self.path), functions_path(snapshot, self.path)):
+            if other is not None:
+                yield str(other)
+        yield str(folder / SETTINGS_FILE)
+        project = snapshot.project(self.path)
+        yield from (str(project.root / name) for name in (SETTINGS_FILE, PYPROJECT_FILE))
+
+
+class PageConversation:
+    """One page: it is shown what it chose, one rendering after the other, and the newest last."""
+
+    def __init__(self, live: LivePreview, connection: ServerConnection, choice: Choice) -> None:
+        self._live: Final = live
+        self._connection: Final = connection
+        self._choice = choice
+        self._wanted: Final = asyncio.Event()
+        self._answers: Final[set[asyncio.Task[None]]] = set()
+
+    def look_again(self) -> None:
+        """What the page shows may be out of date."""
+        self._wanted.set()
+
+    async def run(self) -> None:
+        """Talk until the page is closed."""
+        from websockets.exceptions import ConnectionClosed
+
+        showing = asyncio.ensure_future(self._show())
+        try:
+            async for text in self._connection:
+                self._receive(_message(text))
+        except ConnectionClosed:
+            pass
+        finally:
+            for task in (showing, *self._answers):
+                task.cancel()
+
+    def _receive(self, message: dict[str, Any]) -> None:
+        kind = message.get("type")
+        if kind == "ready":
+            self.look_again()
+        elif kind == "choose" and isinstance(message.get("choice"), dict):
+            try:
+                chosen = Choice.from_json(message["choice"])
+            except WrongUse:
+                return
+            self._choice = chosen
+            self.look_again()
+        elif kind == "ask":
+            task = asyncio.ensure_future(self._answer(message))
+            self._answers.add(task)
+            task.add_done_callback(self._answers.discard)
+
+    async def _show(self) -> None:
+        while True:
+            await self._wanted.wait()
+            self._wanted.clear()
+            await self._try(self._show_once)
+
+    async def _show_once(self) -> None:
+        try:
+            await self._send({"type": "show", "result": await self._live.result(self._choice)})
+        except Failure as failure:
+            await self._send({"type": "fail", "uri": _uri(self._live.path), "message": _sentence(failure)})
+
+    async def _answer(self, message: dict[str, Any]) -> None:
+        argument = message.get("argument")
+        answer: dict[str, Any] = {"type": "answer", "id": message.get("id")}
+        try:
+            asked = argument if isinstance(argument, dict) else {}
+            answer["result"] = await self._live.answer(str(message.get("question")), asked)
+        except Failure as failure:
+            answer["error"] = _sentence(failure)
+        await self._try(lambda: self._send(answer))
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        await self._connection.send(json.dumps(message))
+
+    async def _try(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do what ends quietly where the page has gone."""
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            await work()
+        except ConnectionClosed:
+            return
+
+
+def _message(text: str | bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _sentence(failure: Failure) -> str:
+    remedy = f"; {failure.remedy}" if failure.remedy else ""
+    place = f"{Path(failure.place.path).name}: " if isinstance(failure.place, FilePlace) else ""
+    return f"{place}{failure.message}{remedy}"
+
+
+def _uri(path: str) -> str:
+    return Path(path).as_uri()
+
+
+def _stamp(file: str) -> tuple[int, int] | None:
+    try:
+        status = Path(file).stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size

@@ -1,0 +1,88 @@
+"""`promptls preview`: the preview panel in a browser."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import sys
+
+from promptls.cli.options import whole_number
+from promptls.cli.render import refuse_other_files
+from promptls.cli.terminal import paint, shown_path
+
+SUMMARY = "show a prompt in the browser, live"
+
+DESCRIPTION = """\
+Opens the preview of a prompt in the browser: its parts as a chat, with tokens, any sample
+or row, what a token limit cuts, the request to a provider, and the difference from the last
+commit. It follows every change of the prompt and of the files that it includes, until Ctrl+C.
+
+Only this machine reaches the page, by an address with a random token in it.
+
+examples:
+  promptls preview support.yml.j2
+  promptls preview support.yml.j2 --row 7 --limit 500
+  promptls preview support.yml.j2 --no-open --port 4711
+
+exit codes: 0 ended by Ctrl+C, 1 it cannot be served, 2 wrong use"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the file, what it is shown with at first, and how the page is reached."""
+    parser.add_argument("file", metavar="FILE", help="the prompt file")
+    data = parser.add_argument_group("data").add_mutually_exclusive_group()
+    data.add_argument("--sample", metavar="NAME", help="the sample of this name")
+    data.add_argument(
+        "--row", metavar="N", type=whole_number, help="row N, from 1, of the first experiment's dataset"
+    )
+    limit = parser.add_argument_group("token limit")
+    limit.add_argument("--limit", metavar="TOKENS", type=whole_number, help="cut to this many tokens")
+    limit.add_argument(
+        "--step", metavar="TOKENS", type=whole_number, help="cut in multiples of this many tokens"
+    )
+    page = parser.add_argument_group("page")
+    page.add_argument("--port", metavar="PORT", type=whole_number, default=0, help="the port; any free one")
+    page.add_argument("--no-open", action="store_true", help="print the address, and open no browser")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Serves the page until Ctrl+C; raises Failure where it cannot be served."""
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_serve(arguments))
+    print("\nThe preview has ended.", file=sys.stderr)
+    return 0
+
+
+async def _serve(arguments: argparse.Namespace) -> None:
+    from promptls.cli.chosen_files import choose, choose_one
+    from promptls.cli.live_preview import LivePreview
+    from promptls.cli.page_server import Page, serving
+    from promptls.preview.choice import Choice, chosen_sample
+    from promptls.rendering.make import limits_for
+    from promptls.rendering.worker import RenderWorker
+
+    snapshot, path = choose_one(arguments.file)
+    refuse_other_files(snapshot, path)
+    row = arguments.row - 1 if arguments.row is not None else None
+    choice = Choice(arguments.sample, row, arguments.limit, arguments.step)
+    chosen_sample(snapshot, path, choice.data)
+    worker = RenderWorker(limits_for(snapshot, path))
+    live = LivePreview(choose([arguments.file]).workspace, path, worker, choice)
+    watching = asyncio.ensure_future(live.watch())
+    try:
+        async with serving(Page("preview", "promptls preview"), arguments.port, live.converse) as address:
+            print(f"{paint(shown_path(path), 'bold')} at {address}\nCtrl+C ends the preview.", flush=True)
+            if not arguments.no_open:
+                await _open(address)
+            await watching
+    finally:
+        watching.cancel()
+        await worker.close()
+
+
+async def _open(address: str) -> None:
+    import webbrowser
+
+    if not await asyncio.to_thread(webbrowser.open, address):
+        print("No browser could be opened: open the address yourself.", file=sys.stderr)

@@ -1,0 +1,33 @@
+/** Shortcuts of the page, for when nothing is being typed. */
+
+import { stepRow } from "./samplePicker";
+import { VIEWS } from "./state";
+import { show, shown, toggleControls } from "./store";
+
+export function listenForKeys(): void {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) {
+      return;
+    }
+    const view = VIEWS[Number(event.key) - 1];
+    const { result } = shown.value;
+    if (view !== undefined && shown.value.rendering !== undefined) {
+      show(view);
+    } else if (event.key === "/") {
+      document.getElementById("sample")?.click();
+    } else if (event.key === "c") {
+      document.getElementById("copy")?.click();
+    } else if (event.key === "l") {
+      toggleControls();
+    } else if ((event.key === "[" || event.key === "]") && result !== undefined) {
+      stepRow(result, event.key === "]" ? 1 : -1);
+    } else {
+      return;
+    }
+    event.preventDefault();
+  });
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLInputElement && target.type !== "range";
+}

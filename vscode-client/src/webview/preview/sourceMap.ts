@@ -1,0 +1,98 @@
+/** Which template place made which rendered text, and back. */
+
+import type { Part, Segment } from "../../protocol";
+
+export interface Cursor {
+  uri: string;
+  /** From 0. */
+  line: number;
+  /** In UTF-16 code units, from 0. */
+  character: number;
+}
+
+/** A piece of a part's content. */
+export interface Place {
+  part: number;
+  start: number;
+  end: number;
+}
+
+/** Returns the segment that made the character at an offset; segments stand in the order of the text. */
+export function segmentAt(segments: readonly Segment[], offset: number): Segment | undefined {
+  let low = 0;
+  let high = segments.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((segments[middle] as Segment).end <= offset) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  const found = segments[low];
+  return found !== undefined && found.start <= offset ? found : undefined;
+}
+
+/** Returns every rendered place that the template text at the cursor made. */
+export function placesAt(parts: readonly Part[], files: readonly string[], cursor: Cursor): Place[] {
+  const found: (Place & { size: number })[] = [];
+  for (const part of parts) {
+    for (const segment of part.sourceMap?.segments ?? []) {
+      if (files[segment.file] === cursor.uri && holds(segment, cursor)) {
+        const { start: from, end: to } = segment.range;
+        const place = segment.verbatim ? lineOf(segment, contentOf(part), cursor) : segment;
+        const size = (to.line - from.line) * 10_000 + (to.character - from.character);
+        found.push({ part: part.index, start: place.start, end: place.end, size });
+      }
+    }
+  }
+  // Of places inside one another, the innermost is meant.
+  const smallest = Math.min(...found.map(({ size }) => size));
+  return found.filter(({ size, end, start }) => size === smallest && end > start).map(({ part, start, end }) => ({ part, start, end }));
+}
+
+function holds({ range }: Segment, { line, character }: Cursor): boolean {
+  const after = line > range.start.line || (line === range.start.line && character >= range.start.character);
+  const before = line < range.end.line || (line === range.end.line && character <= range.end.character);
+  return after && before;
+}
+
+/** Of a text that was taken over as it stands, the line that the cursor is in. */
+function lineOf(segment: Segment, content: string, cursor: Cursor): { start: number; end: number } {
+  if (segment.range.start.line === segment.range.end.line) {
+    return segment;
+  }
+  let start = segment.start;
+  for (let line = segment.range.start.line; line < cursor.line; line += 1) {
+    const next = content.indexOf("\n", start);
+    if (next < 0 || next + 1 >= segment.end) {
+      return segment;
+    }
+    start = next + 1;
+  }
+  const next = content.indexOf("\n", start);
+  return { start, end: next < 0 ? segment.end : Math.min(next, segment.end) };
+}
+
+/** The part whose template text holds the line: the last one that begins at or before it. */
+export function partAt(parts: readonly Part[], line: number): Part | undefined {
+  let best: Part | undefined;
+  for (const part of parts) {
+    if (part.line !== null && part.line <= line && (best?.line ?? -1) <= part.line) {
+      best = part;
+    }
+  }
+  return best;
+}
+
+/** The content as text; a list or mapping as JSON. */
+export function contentOf(part: { content: unknown }): string {
+  return typeof part.content === "string" ? part.content : (JSON.stringify(part.content, null, 2) ?? "");
+}
+
+/** Where a segment comes from, in words: file and line, loop turns, data. */
+export function originWords(segment: Segment, files: readonly string[], name: (uri: string) => string): string[] {
+  const file = files[segment.file];
+  const place = file === undefined ? `line ${segment.range.start.line + 1}` : `${name(file)}:${segment.range.start.line + 1}`;
+  return [place, ...(segment.dataPath === null ? [] : [segment.dataPath]), ...segment.turns];
+}

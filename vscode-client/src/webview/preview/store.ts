@@ -1,0 +1,135 @@
+/** The state of the page, and what changes it. */
+
+import { computed, signal } from "@preact/signals";
+
+import type { Choice, FromPage, ToPage } from "../../preview/messages";
+import type { Segment } from "../../protocol";
+import { announce } from "../shared/announce";
+import { count, grouped } from "../shared/format";
+import { connect } from "../shared/host";
+import { type Cursor, partAt, type Place, placesAt } from "./sourceMap";
+import { NOTHING, type Shown, VIEWS, type View, withoutAnswer, withResult } from "./state";
+
+/** What outlives a page that was hidden. */
+interface Kept {
+  uri?: string;
+  view?: View;
+  choice?: Choice;
+  controls?: boolean;
+}
+
+export const shown = signal<Shown>(NOTHING);
+export const choice = signal<Choice>({});
+export const cursor = signal<Cursor | undefined>(undefined);
+/** The place that the keyboard is at, in the part that has the focus. */
+export const walked = signal<Place | undefined>(undefined);
+export const ended = signal(false);
+
+const host = connect<ToPage, FromPage>(receive, () => {
+  ended.value = true;
+});
+const kept = (host.state ?? {}) as Kept;
+export const view = signal<View>(kept.view !== undefined && VIEWS.includes(kept.view) ? kept.view : "Chat");
+export const controls = signal(kept.controls ?? window.innerWidth >= 560);
+export const inEditor = host.inEditor;
+
+/** What the cursor's template text became; the part where nothing finer is known. */
+export const places = computed<Place[]>(() => {
+  const { rendering, result } = shown.value;
+  const at = cursor.value;
+  return rendering === undefined || at === undefined ? [] : placesAt(rendering.parts, result?.files ?? [], at);
+});
+
+/** The part at the cursor, by its place in the prompt. */
+export const currentPart = computed<number | undefined>(() => {
+  const at = cursor.value;
+  const { rendering, result } = shown.value;
+  if (at === undefined || rendering === undefined) {
+    return undefined;
+  }
+  return places.value[0]?.part ?? (at.uri === result?.uri ? partAt(rendering.parts, at.line)?.index : undefined);
+});
+
+export function begin(): void {
+  if (kept.choice !== undefined) {
+    choice.value = kept.choice;
+    host.post({ type: "choose", choice: kept.choice });
+  }
+  host.post({ type: "ready" });
+}
+
+function receive(message: ToPage): void {
+  switch (message.type) {
+    case "show": {
+      const before = shown.value;
+      if (before.result !== undefined && before.result.uri !== message.result.uri) {
+        choice.value = {};
+        cursor.value = undefined;
+      }
+      shown.value = withResult(before, message.result);
+      keep();
+      tell(before, shown.value);
+      return;
+    }
+    case "fail":
+      shown.value = withoutAnswer(shown.value, message.uri, message.message);
+      return;
+    case "cursor":
+      cursor.value = { uri: message.uri, line: message.line, character: message.character };
+  }
+}
+
+/** Says in words what an update changed; a failure says itself. */
+function tell(before: Shown, after: Shown): void {
+  const tokens = after.rendering?.tokens;
+  if (after.failure === undefined && tokens !== undefined && tokens !== before.rendering?.tokens) {
+    const limit = after.result?.tokenLimit ?? null;
+    announce(limit === null ? count(tokens, "token") : `${grouped(tokens)} of ${count(limit, "token")}`);
+  } else if (before.failure !== undefined && after.failure === undefined) {
+    announce("The prompt renders again.");
+  }
+}
+
+function keep(): void {
+  const state: Kept = { view: view.value, choice: choice.value, controls: controls.value };
+  const uri = shown.value.result?.uri;
+  host.keep(uri === undefined ? state : { ...state, uri });
+}
+
+export function show(next: View): void {
+  view.value = next;
+  keep();
+}
+
+export function toggleControls(): void {
+  controls.value = !controls.value;
+  keep();
+}
+
+export function choose(next: Choice): void {
+  choice.value = { ...choice.value, ...next };
+  keep();
+  host.post({ type: "choose", choice: choice.value });
+}
+
+export function copy(text: string, what: string): void {
+  if (inEditor) {
+    host.post({ type: "copy", text, what });
+  } else {
+    void navigator.clipboard.writeText(text);
+  }
+}
+
+export function ask<Answer>(question: string, argument: object): Promise<Answer> {
+  return host.ask(question, { uri: shown.value.result?.uri, ...argument });
+}
+
+export function reveal(line: number, place: { character?: number; uri?: string; path?: string } = {}): void {
+  host.post({ type: "reveal", line, ...place });
+}
+
+export function revealSegment(segment: Segment): void {
+  const { line, character } = segment.range.start;
+  const uri = shown.value.result?.files?.[segment.file];
+  reveal(line, uri === undefined ? { character } : { character, uri });
+}

@@ -1,0 +1,23 @@
+/** The few icons of the pages, drawn in the colour of the text around them. */
+
+const PATHS = {
+  copy: "M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z",
+  check: "M3 8.5l3.2 3.2L13 5",
+  open: "M9 2.5h4.5V7M13.5 2.5L8 8M6.5 3.5h-4v10h10v-4",
+  sliders: "M2 4.5h7M13 4.5h1M2 11.5h1M7 11.5h7M11 2.5v4M5 9.5v4",
+  down: "M4 6.5l4 4 4-4",
+  left: "M9.5 4l-4 4 4 4",
+  right: "M6.5 4l4 4-4 4",
+  search: "M11 11l3 3M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9z",
+  warning: "M8 2.5l6 11H2zM8 6.5v3.5M8 11.5v.6",
+  undo: "M3 6.5h6.5a3.5 3.5 0 0 1 0 7H6M5.5 4L3 6.5 5.5 9",
+  close: "M4 4l8 8M12 4l-8 8",
+} as const;
+
+export function Icon({ name }: { name: keyof typeof PATHS }) {
+  return (
+    <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">
+      <path d={PATHS[name]} />
+    </svg>
+  );
+}

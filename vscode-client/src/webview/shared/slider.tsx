@@ -1,0 +1,34 @@
+/** A number: by a slider, roughly and at once, or typed. */
+
+interface Properties {
+  id: string;
+  label: string;
+  /** Null stands for none, at the slider's end. */
+  value: number | null;
+  end: number;
+  /** What the file itself says; shown beside a way back to it when another value is tried. */
+  isTried: boolean;
+  onChange: (value: number | undefined) => void;
+}
+
+export function Slider({ id, label, value, end, isTried, onChange }: Properties) {
+  const typed = (event: Event): void => {
+    const { value: text } = event.currentTarget as HTMLInputElement;
+    onChange(text === "" || !(Number(text) >= 1) ? undefined : Math.floor(Number(text)));
+  };
+  return (
+    <div class={isTried ? "slider tried" : "slider"}>
+      <label for={id}>{label}</label>
+      <input
+        type="range"
+        min="1"
+        max={end}
+        value={value ?? end}
+        aria-label={`${label}, in tokens`}
+        aria-valuetext={value === null ? "none" : `${value} tokens`}
+        onInput={typed}
+      />
+      <input id={id} type="number" min="1" value={value ?? ""} placeholder="none" onChange={typed} />
+    </div>
+  );
+}
