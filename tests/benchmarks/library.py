@@ -14,7 +14,6 @@ import argparse
 import gzip
 import importlib.util
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -23,6 +22,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from prompt_poet_environment import peer_environment
 from templates import template
 
 import promptls
@@ -31,7 +31,6 @@ from promptls.tokens.encodings import load
 SIZES = (50, 500, 5_000)
 REPEATS = 15
 """How many renderings of each kind: the first, and others whose median counts."""
-RELEASE = "prompt-poet==0.0.52"
 STEP = 100
 
 
@@ -131,23 +130,6 @@ def measured(job: dict[str, Any]) -> dict[str, Any]:
 def same(result: dict[str, Any]) -> tuple[Any, Any]:
     """What must be equal."""
     return result["string"], result["tokens"]
-
-
-def peer_environment() -> Path | None:
-    """The interpreter of an environment with Prompt Poet, made where there is none; None where that fails."""
-    cache = Path(os.environ.get("PROMPTLS_CACHE") or Path.home() / ".cache" / "promptls")
-    interpreter = cache / "prompt-poet" / "bin" / "python"
-    if not interpreter.exists():
-        print(f"installing {RELEASE} …", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "venv", str(interpreter.parents[1])], check=True)
-    check = [str(interpreter), "-c", "import prompt_poet"]
-    if subprocess.run(check, capture_output=True, check=False).returncode == 0:
-        return interpreter
-    install = [str(interpreter), "-m", "pip", "install", "--quiet", RELEASE]
-    if subprocess.run(install, check=False).returncode:
-        print(f"{RELEASE} cannot be installed: promptls is measured alone.", file=sys.stderr)
-        return None
-    return interpreter
 
 
 def peer_results(interpreter: Path, folder: Path, jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,8 @@ from promptls.rendering.outcome import RenderedPart, RenderedSection, RenderFail
 from promptls.rendering.packed_map import PackedMap, packed_map
 from promptls.rendering.source_map.parts import part_segments
 from promptls.rendering.source_map.render import render_mapped
-from promptls.rendering.source_map.rendered import RenderedMap
+from promptls.rendering.source_map.rendered import RenderedMap, turn_words
+from promptls.rendering.source_map.stopped import item_words, line_outside, shortened, turns_at
 from promptls.rendering.stand_in import stand_in
 from promptls.rendering.values import plain
 from promptls.systems.prompt_poet.counts import PartCount, count_part
@@ -84,7 +85,12 @@ def _render(job: RenderJob, data: Mapping[str, Any]) -> _Made | RenderFailure:
         return _Made(_object_prompt(job, job.text, load_json(job.text), data, frozenset({job.path})))
     unsaved = {**job.unsaved, job.path: job.text}
     options = RenderOptions(token_limit=job.token_limit)
-    rendered, source_map = render_mapped(job.path, data, unsaved=unsaved, options=options, compiled=_compiled)
+    try:
+        rendered, source_map = render_mapped(
+            job.path, data, unsaved=unsaved, options=options, compiled=_compiled
+        )
+    except PromptPoetError as error:
+        return _stopped(_failure(error, job), error, job)
     if job.kind == "prompt object":
         document = read(rendered.text)
         prompt = _object_prompt(job, rendered.text, document.data, data, rendered.files)
@@ -116,8 +122,11 @@ def _placed(failure: RenderFailure, error: PromptPoetError, source_map: Rendered
     culprit = culprit_of(error, source_map)
     if culprit is None:
         return failure
+    where = [f"in {', '.join(culprit.turns)}"] if culprit.turns else []
+    if culprit.value is not None:
+        where.append(f"because of the value {shortened(culprit.value)}")
     return replace(
-        failure,
+        _with_words(failure, where),
         path=culprit.path,
         line=culprit.line,
         span=culprit.span,
@@ -129,36 +138,27 @@ def _placed(failure: RenderFailure, error: PromptPoetError, source_map: Rendered
     )
 
 
-def _rendering(job: RenderJob, made: _Made, started: float) -> Rendering:
-    """The rendering with counts and truncation; what fails from here on is one of its problems."""
-    prompt = made.prompt
-    problems: list[RenderFailure] = []
-    counts = [_count(part, job.encoding, problems) for part in prompt.parts]
-    if not prompt.parts:
-        problems.append(RenderFailure("parts", "The prompt has no parts.", job.path))
-    kept = _truncation(job, prompt.parts, [each.tokens for each in counts], problems)
-    kept_parts = [prompt.parts[index] for index in kept.kept]
-    string: str | None = None
-    try:
-        string = joined(kept_parts)
-    except PromptPoetError as error:
-        problems.append(_failure(error, job))
-    indices = set(kept.kept)
-    return Rendering(
-        parts=tuple(
-            _part(index, part, its_count, kept=index in indices)
-            for index, (part, its_count) in enumerate(zip(prompt.parts, counts, strict=True))
-        ),
-        string=string,
-        messages=plain(messages(kept_parts)),
-        tokens=kept.tokens_before,
-        tokens_kept=kept.tokens_after,
-        text=prompt.text,
-        seconds=time.perf_counter() - started,
-        problems=tuple(problems),
-        files=tuple(sorted(prompt.files)),
-        source_map=_packed(made) if job.with_source_map else None,
+def _stopped(failure: RenderFailure, error: PromptPoetError, job: RenderJob) -> RenderFailure:
+    """The failure with the turns of loops in which the template stopped."""
+    turns = turns_at(error.__cause__)
+    outside = None if failure.path == job.path else line_outside(error.__cause__, job.path)
+    if not turns:
+        return replace(failure, include_line=outside)
+    words = item_words(turns[-1])
+    where = [f"in {', '.join(map(turn_words, turns))}", *([f"where {words}"] if words else [])]
+    return replace(
+        _with_words(failure, where), turns=tuple(map(turn_words, turns)), include_line=outside
     )
+
+
+def _with_words(failure: RenderFailure, where: Sequence[str]) -> RenderFailure:
+    """The failure whose message says where it happened, too."""
+    if not where:
+        return failure
+    sentence = " ".join(where)
+    end = "" if failure.message.endswith((".", "?", "!")) else "."
+    message = f"{failure.message}{end} It happened {sentence}."
+    return replace(failure, message=message, reason=failure.message)
 
 
 def _packed(made: _Made) -> PackedMap | None:

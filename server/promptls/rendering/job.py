@@ -43,6 +43,8 @@ class RenderJob:
     """Of an evaluation prompt, the rows and the meta template."""
     with_source_map: bool = False
     """Whether the rendering is to say where each of its characters comes from."""
+    most_segments: int | None = None
+    """A source map of about more segments than this is not made; None for one of any size."""
 
     def to_json(self) -> dict[str, Any]:
         """The job as JSON; raises TypeError or ValueError for data that JSON cannot carry."""
@@ -58,6 +60,7 @@ class RenderJob:
             "truncation_step": self.truncation_step,
             "kind": self.kind,
             "with_source_map": self.with_source_map,
+            "most_segments": self.most_segments,
             "ragas_version": self.ragas_version,
             "evaluation": self.evaluation.to_json() if self.evaluation else None,
         }

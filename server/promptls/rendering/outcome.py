@@ -34,6 +34,19 @@ class RenderedPart:
     """Whether the token limit leaves the part in the prompt."""
     sections: tuple[RenderedSection, ...] = ()
 
+    def to_json(self) -> dict[str, Any]:
+        """The part as JSON; its content is the very one, and no copy."""
+        return {
+            "index": self.index,
+            "name": self.name,
+            "role": self.role,
+            "content": self.content,
+            "tokens": self.tokens,
+            "truncation_priority": self.truncation_priority,
+            "kept": self.kept,
+            "sections": [asdict(section) for section in self.sections],
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class RenderFailure:
@@ -43,6 +56,7 @@ class RenderFailure:
     """`functions`, `data`, `load`, `render`, `sandbox`, `yaml`, `parts`, `tokens`, `truncation`,
     `prompt object`, `evaluation prompt`, `encoding`, `timeout`, `memory` or `crash`."""
     message: str
+    """What is wrong, with the turns and the value that did it where they are known, and what to do."""
     path: str | None = None
     line: int | None = None
     """0-based line of the file `path`."""
@@ -60,6 +74,8 @@ class RenderFailure:
     """Whether it is the template's own text that fails, whatever its values print."""
     turns: tuple[str, ...] = ()
     """The turns of loops that it happened in, the outermost first: ``turn 3 of `for message in history` ``."""
+    reason: str = ""
+    """The message without turns and value, where it names them."""
     include_line: int | None = None
     """0-based line of the include in the job's file that led to `path`, where that is another file."""
 
@@ -104,9 +120,20 @@ class Rendering:
     """Where the text, and the content of each part, comes from; only where the job asks for it."""
 
     def to_json(self) -> dict[str, Any]:
-        """The rendering as JSON."""
-        # Thousands of numbers need no copy.
-        return {**asdict(replace(self, source_map=None)), "source_map": self.source_map}
+        """The rendering as JSON; contents, messages and the source map are the very ones, and no copies."""
+        return {
+            "parts": [part.to_json() for part in self.parts],
+            "string": self.string,
+            "messages": self.messages,
+            "tokens": self.tokens,
+            "tokens_kept": self.tokens_kept,
+            "text": self.text,
+            "seconds": self.seconds,
+            "problems": [asdict(problem) for problem in self.problems],
+            "files": list(self.files),
+            "viewer": self.viewer,
+            "source_map": self.source_map,
+        }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Rendering:

@@ -23,6 +23,7 @@ from promptls.rendering.job import RenderJob
 from promptls.rendering.lab_request import LabRequest
 from promptls.rendering.limits import limit_memory
 from promptls.rendering.outcome import RenderFailure
+from promptls.rendering.outcome_frame import packed_outcome
 from promptls.tokens.counting import count
 from promptls.tokens.encodings import UnknownEncodingError, load
 from promptls.tokens.pieces import pieces
@@ -144,7 +145,7 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox) -> dict[str, Any]:
         with Reporter(outbox, request["id"], seconds):
             if asked is not None:
                 return _answer_lab(asked, _teller(outbox, request["id"], seconds))
-            return {"outcome": execute(job).to_json()}
+            return {"outcome": packed_outcome(execute(job))}
     except MemoryError:
         return {"outcome": RenderFailure("memory", "Rendering needs more memory than it may have.").to_json()}
     except Exception as error:  # noqa: BLE001 - whatever it is, the next job must still be answered

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from promptls.rendering import frames
 from promptls.rendering.job import RenderJob
 from promptls.rendering.limits import Limits
-from promptls.rendering.outcome import RenderFailure, Rendering, outcome_from_json
+from promptls.rendering.outcome import RenderFailure, Rendering
+from promptls.rendering.outcome_frame import unpacked_outcome
 
 if TYPE_CHECKING:
     from promptls.rendering.lab_request import LabRequest
@@ -129,7 +130,7 @@ class RenderWorker:
         answer = await self._run(job, {"job": packed, "seconds": self.limits.seconds})
         if isinstance(answer, RenderFailure):
             return answer
-        outcome = outcome_from_json(answer["outcome"])
+        outcome = unpacked_outcome(answer["outcome"])
         assert isinstance(outcome, Rendering)
         return outcome
 

@@ -86,7 +86,7 @@ def _places(context: FileContext, failure: RenderFailure) -> tuple[Span, tuple[R
     for reference in context.template.references:
         if context.snapshot.resolve(context.path, reference) == failure.path:
             return reference.span, (place,)
-    return _visible(context.template, 0), (place,)
+    return _visible(context.template, failure.include_line or 0), (place,)
 
 
 def _visible(template: Template, line: int) -> Span:

@@ -110,7 +110,7 @@ def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[
 
 def _message(failure: RenderFailure, sample: str) -> str:
     if failure.kind == "parts":
-        return f"with {sample}{_turns(failure)}, Prompt Poet refuses the rendered text. {failure.message}"
+        return f"with {sample}{_turns(failure)}, Prompt Poet refuses the rendered text. {failure.reason or failure.message}"
     if failure.value is not None:
         why = _why(failure)
         return f"with {sample}{_turns(failure)}, this value makes the rendered text no YAML: {why}"
@@ -139,7 +139,8 @@ def _why(failure: RenderFailure) -> str:
 
 def _reason(failure: RenderFailure) -> str:
     """What libyaml says, out of the failure's message."""
-    return failure.message.partition(": ")[2].partition(". If a value")[0] or failure.message
+    message = failure.reason or failure.message
+    return message.partition(": ")[2].partition(". If a value")[0] or message
 
 
 def _turns(failure: RenderFailure) -> str:

@@ -82,6 +82,8 @@ def bindings_of(tree: nodes.Template) -> tuple[dict[str, Any], tuple[str, ...]]:
                         expression_of(value) if isinstance(target, nodes.Name) else None
                     )
         else:
+            if isinstance(node, nodes.Macro):
+                values.setdefault(node.name, []).append(None)
             targets = node.args if isinstance(node, nodes.Macro | nodes.CallBlock) else [node.target]
             for name in (name for target in targets for name in _names(target)):
                 values.setdefault(name, []).append(None)

@@ -37,12 +37,12 @@ def _content(text: str, item: Any, part: PromptPart, markers: Markers) -> Mapped
     if not isinstance(part.content, str) or not isinstance(item, yaml.MappingNode):
         return None
     if part.sections:
-        sections = _value(item, "sections")
+        _, sections = _entry(item, "sections")
         nodes = sections.value if isinstance(sections, yaml.SequenceNode) else ()
-        texts = [clean_section(_mapped(text, _value(node, "content"), node), markers) for node in nodes]
+        texts = [clean_section(_mapped(text, *_entry(node, "content")), markers) for node in nodes]
         found = concatenated(texts).strip()
     else:
-        found = clean_content(_mapped(text, _value(item, "content"), item), markers)
+        found = clean_content(_mapped(text, *_entry(item, "content")), markers)
     if found == part.content and type(found) is MappedText:
         return found
     return MappedText(
@@ -50,20 +50,20 @@ def _content(text: str, item: Any, part: PromptPart, markers: Markers) -> Mapped
     )
 
 
-def _value(item: Any, key: str) -> Any:
-    """The node of a key's value: the last one, as for Prompt Poet, or one that is merged in."""
-    found = None
+def _entry(item: Any, key: str) -> tuple[Any, Any]:
+    """The nodes of a key and its value: the last one, as for Prompt Poet, or one that is merged in."""
+    found = None, None
     for name, value in item.value if isinstance(item, yaml.MappingNode) else ():
         if isinstance(name, yaml.ScalarNode) and name.value == key:
-            found = value
+            found = name, value
     return found
 
 
-def _mapped(text: str, node: Any, item: Any) -> MappedText:
+def _mapped(text: str, key: Any, node: Any) -> MappedText:
     """The value of a scalar, made of pieces of the text."""
     if not isinstance(node, yaml.ScalarNode):
         return MappedText("", [])
-    runs = scalar_runs(text, node, item.value[0][0].start_mark.column)
+    runs = scalar_runs(text, node, key.start_mark.column)
     if runs is None:
         start, end = node.start_mark.index, node.end_mark.index
         return MappedText(node.value, [Leaf(node.value, _RENDERED, start, end)])

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from jinja2 import Environment, TemplateNotFound, TemplatesNotFound, TemplateSyntaxError, UndefinedError
 from jinja2.exceptions import SecurityError, TemplateRuntimeError
 
+from promptls.systems.prompt_poet.cleanup import escape
 from promptls.systems.prompt_poet.environment import FolderLoader
 from promptls.systems.prompt_poet.failure import PromptPoetError
 
@@ -76,7 +77,24 @@ def _words(error: Exception, environment: Environment, loader: FolderLoader) -> 
         )
     if "no loader" in str(error):
         return f"{error}. Save the template to a file, so that its includes can be found."
-    return f"{type(error).__name__}: {error}"
+    if _is_of_escape(error):
+        return (
+            f"`escape_special_characters` takes nothing but text ({error}): write "
+            "`escape_special_characters(value | string)`."
+        )
+    if "is not iterable" in str(error):
+        return f"{error}, so nothing can go through it. Pass a list, or guard it with `is iterable`."
+    if isinstance(error, ArithmeticError | TypeError | ValueError | LookupError | AttributeError):
+        return (
+            f"This line cannot be worked out: {type(error).__name__}: {error}. Check the values that it gets."
+        )
+    return f"This line fails with {type(error).__name__}: {error}. Check what it calls."
+
+
+def _is_of_escape(error: Exception) -> bool:
+    """Whether `escape_special_characters` was given a value that is no text."""
+    frames = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return bool(frames) and frames[-1] is escape.__code__
 
 
 def _not_found(error: TemplateNotFound, loader: FolderLoader) -> str:
@@ -98,6 +116,8 @@ def _syntax_failure(
     message = error.message or "The template is not valid Jinja."
     if hint := _nearest(message, environment):
         message = f"{message} {hint}"
+    elif not message.endswith("."):
+        message = f"{message}: mend the tag at this line."
     return PromptPoetError("load", message, cause=type(error).__name__, path=path, line=error.lineno - 1)
 
 

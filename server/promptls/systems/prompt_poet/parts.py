@@ -94,7 +94,8 @@ def _build_part(index: int, item: Any, markers: Markers) -> PromptPart:
         raise PromptPoetError(
             "parts",
             f"Item {index + 1} of the list of parts is {what}: write `- name:` and `content:`.",
-            cause="TypeError",
+            # Prompt Poet asks what has the word in it for the sections first.
+            cause="AttributeError" if isinstance(item, str | list) and "sections" in item else "TypeError",
         )
     sections: tuple[PromptSection, ...] | None = None
     given = dict(item)
