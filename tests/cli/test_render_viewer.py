@@ -60,19 +60,40 @@ def test_a_failing_row_is_shown_and_fails(folder: Path, capsys: pytest.CaptureFi
     assert "failed: The retriever picks the training row 1, and there are 1." in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("- name: a\n  content: b\n", "the viewer is for evaluation prompts, and this is none"),
-        ("prompt_template: {template: '{q}'}\n", "there are no rows to ask"),
-    ],
-)
-def test_what_cannot_be_viewed_is_wrong_use(
-    text: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "ask.yml.j2").write_text(text, "utf-8")
+def test_other_prompts_cannot_be_viewed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "ask.yml.j2").write_text("- name: a\n  content: b\n", "utf-8")
     assert main(["render", "ask.yml.j2", "--viewer"]) == 2
-    assert message in capsys.readouterr().err
+    assert "the viewer is for evaluation prompts, and this is none" in capsys.readouterr().err
+
+
+def test_without_rows_the_values_are_made_up_or_given(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "ask.yml.j2").write_text("prompt_template: {template: 'Q: {q}'}\npath: hub/name\n", "utf-8")
+    assert main(["render", "ask.yml.j2", "--viewer"]) == 0
+    shown = capsys.readouterr()
+    assert "    Q: <q>\n" in shown.out
+    assert shown.err == "note: the values are made up, as there are no rows: `path` names no file here\n"
+    assert main(["render", "ask.yml.j2", "--viewer", "--data", '{"q": "why"}']) == 0
+    assert "    Q: why\n" in capsys.readouterr().out
+
+
+def test_a_configuration_in_python_is_viewed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "base.py").write_text("t = '</E>{q}='\n", "utf-8")
+    (folder / "config.py").write_text(
+        "with read_base():\n    from .base import t\n"
+        "infer = dict(ice_template=dict(template='{q}={a}'),\n"
+        "    prompt_template=dict(template=t, ice_token='</E>'),\n"
+        "    retriever=dict(type=FixKRetriever, fix_id_list=[1]))\n"
+        "x_datasets = [dict(abbr=n, path='rows.csv', infer_cfg=infer,\n"
+        "    reader_cfg=dict(input_columns=['q'], output_column='a')) for n in 'xy']\n",
+        "utf-8",
+    )
+    assert main(["render", "config.py", "--viewer", "--row", "3", "--dataset", "y"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("config.py · GenInferencer, FixKRetriever, no meta template")
+    assert "    two=2\n    three=\n" in shown.out
+    assert shown.err == ""
 
 
 def test_an_unknown_meta_template_names_those_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:

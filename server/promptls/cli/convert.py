@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from promptls.cli.beside import beside
 from promptls.cli.terminal import print_json, shown_path
 from promptls.text.failure import Failure, FilePlace, WrongUse
 
@@ -27,6 +28,7 @@ forms that can be read (--from; guessed where it is not given):
   parts        a parts template
 forms that can be written (--to):
   parts            from any other form
+  evaluation       from an OpenCompass configuration in Python, which is read, and not run
   object           from `ragas`, and from a parts template of texts and plain inputs
   pydantic-prompt  from `object`: a file that `PydanticPrompt.load` of Ragas reads
   simple-prompt    from `object` and `parts`: one that Ragas's simple `Prompt.load` reads
@@ -40,6 +42,8 @@ examples:
   promptls convert correctness.json --to object    a metric of Ragas, as a prompt object
   promptls convert judge.yml.j2 --to simple-prompt writes judge.json
 
+  promptls convert mmlu_ppl.py --dataset lukaemon_mmlu_anatomy
+
 exit codes: 0 converted, 1 it cannot be converted, 2 wrong use"""
 
 _ENDING = ".yml.j2"
@@ -51,7 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("file", metavar="FILE", help="the prompt; - for the standard input")
     parser.add_argument("--from", dest="source", choices=SOURCES, help="form of the file (default: guessed)")
-    parser.add_argument("--to", dest="target", choices=TARGETS, default="parts", help="form to make")
+    parser.add_argument("--to", dest="target", choices=TARGETS, help="form to make (default: parts)")
+    parser.add_argument("--dataset", metavar="NAME", help="the data set of an OpenCompass configuration")
     parser.add_argument("-o", "--output", metavar="FILE", help="the file to write; - for standard output")
     parser.add_argument("--force", action="store_true", help="overwrite a file that is there")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
@@ -67,7 +72,17 @@ def execute(arguments: argparse.Namespace) -> int:
         raise WrongUse(
             "nothing tells what form the file is of", FilePlace(arguments.file), "name it with `--from`"
         )
-    made = convert(text, arguments.file, source, arguments.target)
+    if arguments.target is None:
+        is_configuration = source == "opencompass" and arguments.file.endswith(".py")
+        arguments.target = "evaluation" if is_configuration else "parts"
+    made = convert(
+        text,
+        arguments.file,
+        source,
+        arguments.target,
+        dataset=arguments.dataset,
+        open_beside=beside(arguments.file),
+    )
     written = _write(made.text, arguments)
     if arguments.json:
         print_json(

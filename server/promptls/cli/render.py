@@ -32,6 +32,7 @@ examples:
   promptls render support.yml.j2 --row 7 --string | less
   promptls render support.yml.j2 --limit 500 --step 50
   promptls render mmlu.yml.j2 --viewer --rows 3 --meta-template chat
+  promptls render mmlu_ppl.py --viewer --dataset lukaemon_mmlu_anatomy
 
 exit codes: 0 rendered, 1 it does not render, 2 wrong use"""
 
@@ -56,6 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="how a model lays dialogues out: `none`, `chat`, or one that prompt or settings name",
     )
+    rows.add_argument(
+        "--dataset", metavar="NAME", help="with --viewer: the data set of a configuration in Python"
+    )
     limit = parser.add_argument_group("token limit")
     limit.add_argument("--limit", metavar="TOKENS", type=whole_number, help="cut to this many tokens")
     limit.add_argument(
@@ -75,13 +79,17 @@ def execute(arguments: argparse.Namespace) -> int:
     from promptls.rendering.outcome import RenderFailure
     from promptls.rendering.request import job_for
 
+    if arguments.viewer and arguments.file.endswith(".py"):
+        from promptls.cli.render_viewer import view_configuration
+
+        return view_configuration(arguments)
     snapshot, path = choose_one(arguments.file)
     refuse_other_files(snapshot, path)
     if arguments.viewer:
         from promptls.cli.render_viewer import view
 
         return view(snapshot, path, arguments)
-    sample = _sample(snapshot, path, arguments)
+    sample = chosen_sample(snapshot, path, arguments)
     job = job_for(
         snapshot,
         path,
@@ -140,7 +148,8 @@ def print_failure(failure: RenderFailure, path: str) -> None:
         print(f"\n  what Jinja made there:\n{_indented(failure.excerpt, 4)}", file=sys.stderr)
 
 
-def _sample(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> Sample:
+def chosen_sample(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> Sample:
+    """The data that the arguments choose, or the default sample; raises Failure without it."""
     from promptls.rendering.samples import Sample, row_sample, sample_named, samples_of
 
     if arguments.data is not None:

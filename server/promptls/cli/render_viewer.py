@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from promptls.cli.terminal import counted, paint, print_json, shown_path
 from promptls.text.failure import FilePlace, WrongUse
@@ -15,6 +15,9 @@ from promptls.text.failure import FilePlace, WrongUse
 if TYPE_CHECKING:
     from promptls.rendering.job import RenderJob
     from promptls.workspace.snapshot import Snapshot
+
+
+_ENDING: Final = ".yml.j2"
 
 
 def view(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
@@ -27,6 +30,9 @@ def view(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
     job = viewer_job(snapshot, path, arguments)
     outcome = render_once(job, limits_for(snapshot, path))
     if isinstance(outcome, RenderFailure):
+        if path.endswith(f".py{_ENDING}"):
+            # The lines are those of the conversion, which nobody sees.
+            outcome = replace(outcome, path=path.removesuffix(_ENDING), line=None)
         if arguments.json:
             print_json({"path": shown_path(path), **outcome.to_json()})
         else:
@@ -39,6 +45,10 @@ def view(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
         print_json({"path": shown_path(path), "encoding": job.encoding, **viewer})
         return int(failed)
     print("\n".join(_lines(path, job.encoding, viewer)))
+    if not viewer["rows"] and arguments.data is None:
+        print(
+            "note: the values are made up, as there are no rows: `path` names no file here", file=sys.stderr
+        )
     for problem in outcome.problems:
         print_failure(problem, path)
     rest = viewer["rows"] - len(viewer["all"])
@@ -47,8 +57,31 @@ def view(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
     return int(failed)
 
 
+def view_configuration(arguments: argparse.Namespace) -> int:
+    """The same for a data set of a configuration in Python, which is read and not run."""
+    from promptls.cli.beside import beside
+    from promptls.cli.chosen_files import choose_text, existing
+    from promptls.conversions.registry import convert
+
+    file = existing(arguments.file)
+    made = convert(
+        file.read_text("utf-8-sig"),
+        str(file),
+        "opencompass",
+        "evaluation",
+        dataset=arguments.dataset,
+        open_beside=beside(str(file)),
+    )
+    chosen = choose_text(f"{file}{_ENDING}", made.text)
+    code = view(chosen.snapshot, chosen.named[0], arguments)
+    for each in made.lost:
+        print(f"note: {each}", file=sys.stderr)
+    return code
+
+
 def viewer_job(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> RenderJob:
     """The job for the rows that the arguments choose; raises WrongUse for a file of another kind."""
+    from promptls.cli.render import chosen_sample
     from promptls.meaning.kind import Kind
     from promptls.rendering.evaluation_request import evaluation_job
     from promptls.rendering.request import job_for
@@ -63,13 +96,11 @@ def viewer_job(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> 
     asked = evaluation_job(
         snapshot, path, row=arguments.row or 1, rows=rows, meta_template=arguments.meta_template
     )
-    if asked.data.test is None and not asked.data.examples:
-        raise WrongUse(
-            "there are no rows to ask",
-            FilePlace(path),
-            "name a CSV or JSONL file, or a folder with one for each split, with `path: …`",
-        )
-    job = job_for(snapshot, path, {}, token_limit=arguments.limit, with_stand_ins=True)
+    data: Mapping[str, Any] = {}
+    if arguments.data is not None or (asked.data.test is None and not asked.data.examples):
+        # Without rows, the fields are shown with made-up values, and with given ones where there are some.
+        data, asked = chosen_sample(snapshot, path, arguments).data, replace(asked, row=None)
+    job = job_for(snapshot, path, data, token_limit=arguments.limit, with_stand_ins=True)
     return replace(job, evaluation=asked)
 
 
@@ -87,7 +118,9 @@ def _lines(path: str, encoding: str, viewer: dict[str, Any]) -> Iterator[str]:
         else f"meta template `{viewer['metaTemplate']}`"
     )
     how = f"{viewer['inferencer']}, {viewer['retriever']}, {meta}, {encoding}"
-    yield f"{paint(shown_path(Path(path)), 'bold')} · {how}"
+    name = shown_path(Path(path))
+    name = name.removesuffix(_ENDING) if name.endswith(f".py{_ENDING}") else name
+    yield f"{paint(name, 'bold')} · {how}"
     for row in viewer["all"]:
         yield ""
         yield _heading(row, viewer["rows"])

@@ -1,59 +1,223 @@
-"""An OpenCompass configuration in Python, read as data: nothing of it is run."""
+"""An OpenCompass configuration in Python, read as data: nothing of it is run.
+
+Assignments, loops over known items, branches on known values, and imports of neighbouring
+configurations (`with read_base():`) are followed. What only running would give stays as its source.
+"""
 
 from __future__ import annotations
 
 import ast
-from typing import Any, Final
+import posixpath
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
+from promptls.conversions.python_expression import Evaluator, Function, Names, OpenBeside
+from promptls.conversions.python_symbol import Symbol, as_data, is_known
 from promptls.text.failure import Failure
+from promptls.text.nearest import did_you_mean
 
-_WANTED: Final = ("infer_cfg", "reader_cfg")
+_DATASET_KEYS: Final = ("abbr", "name", "path", "reader_cfg", "infer_cfg", "eval_cfg")
+_MOST_FILES: Final = 200
+_THIS_FOLDER: Final = "."
+_DEEPEST_CALL: Final = 20
 
 
-def read_configuration(text: str) -> dict[str, Any]:
-    """`infer_cfg` and `reader_cfg` of the file, by the ends of their variables' names; raises Failure.
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The data sets of a file, each a mapping with `infer_cfg`; `unread` are sources that gave no value."""
 
-    Calls of `dict` become mappings, other calls and names become their names.
+    datasets: tuple[Mapping[str, Any], ...]
+    unread: tuple[str, ...]
+
+    def chosen(self, name: str | None) -> Mapping[str, Any]:
+        """The data set of a name, or the first; raises Failure that names the nearest."""
+        names = self.names()
+        if name is None:
+            return self.datasets[0]
+        if name not in names:
+            raise Failure(f"the file configures no data set `{name}`{did_you_mean(name, names)}")
+        return self.datasets[names.index(name)]
+
+    def names(self) -> tuple[str, ...]:
+        """What the data sets are called: `abbr`, else `name`, else their number."""
+        return tuple(
+            str(each.get("abbr") or each.get("name") or number)
+            for number, each in enumerate(self.datasets, start=1)
+        )
+
+
+def read_configuration(text: str, open_beside: OpenBeside = lambda _path: None) -> Configuration:
+    """The data sets that the file configures; raises Failure where there is none.
+
+    They are the items of its lists whose names end in `datasets`; without such a list, one that is
+    made of the variables that end in `infer_cfg`, `reader_cfg` and `eval_cfg`.
     """
+    reading = _Reading(open_beside)
     try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError) as error:
-        raise Failure(f"the file is no Python: {error}") from error
-    known: dict[str, Any] = {}
-    found: dict[str, Any] = {}
-    for statement in tree.body:
-        if not isinstance(statement, ast.Assign):
+        names = reading.file(text, _THIS_FOLDER)
+    except RecursionError as error:
+        raise Failure("the configuration's expressions are nested too deep") from error
+    found = list(_from_lists(names)) or list(_from_variables(names))
+    if not found:
+        raise Failure(
+            "the file configures no data set",
+            remedy="it needs a variable whose name ends in `infer_cfg`, or in `_datasets`",
+        )
+    datasets = tuple(as_data({key: each[key] for key in _DATASET_KEYS if key in each}) for each in found)
+    written = str(datasets)
+    unread = [source for source in reading.evaluator.unread if source in written]
+    whole = (each for each in unread if not any(each != other and each in other for other in unread))
+    return Configuration(datasets, tuple(whole))
+
+
+class _Flow(NamedTuple):
+    """What ends a block of statements early."""
+
+    kind: str
+    value: Any = None
+
+
+class _Reading:
+    """The files that are read for one configuration, and what reads their expressions."""
+
+    def __init__(self, open_beside: OpenBeside) -> None:
+        self.evaluator = Evaluator(open_beside)
+        self.evaluator.call = self._call
+        self._depth = 0
+        self._open = open_beside
+        self._files: dict[str, Names] = {}
+
+    def file(self, text: str, folder: str) -> Names:
+        """The variables that the text of a file in `folder` sets."""
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise Failure(f"the file is no Python: {error}") from error
+        names: Names = {"__file__": posixpath.join(folder, "config.py")}
+        self._run(tree.body, names, folder)
+        return names
+
+    def _run(self, body: list[ast.stmt], names: Names, folder: str) -> _Flow | None:
+        for statement in body:
+            flow = self._statement(statement, names, folder)
+            if flow is not None:
+                return flow
+        return None
+
+    def _statement(self, statement: ast.stmt, names: Names, folder: str) -> _Flow | None:
+        value = self.evaluator.value
+        match statement:
+            case ast.For(target=target, iter=node, body=body):
+                return self._loop(target, value(node, names), body, names, folder)
+            case ast.If(test=test, body=body, orelse=other):
+                chosen = value(test, names)
+                return self._run(body if chosen else other, names, folder) if is_known(chosen) else None
+            case ast.With(items=items, body=body):
+                for item in items:
+                    if item.optional_vars is not None:
+                        self.evaluator.bind(item.optional_vars, value(item.context_expr, names), names)
+                return self._run(body, names, folder)
+            case ast.Try(body=body):
+                return self._run(body, names, folder)
+            case ast.Continue():
+                return _Flow("continue")
+            case ast.Break():
+                return _Flow("break")
+            case ast.Return(value=returned):
+                return _Flow("return", None if returned is None else value(returned, names))
+        self._simple(statement, names, folder)
+        return None
+
+    def _simple(self, statement: ast.stmt, names: Names, folder: str) -> None:
+        value = self.evaluator.value
+        match statement:
+            case ast.Assign(targets=targets, value=node):
+                made = value(node, names)
+                for target in targets:
+                    self.evaluator.bind(target, made, names)
+            case ast.AnnAssign(target=target, value=ast.expr() as node):
+                self.evaluator.bind(target, value(node, names), names)
+            case ast.AugAssign(target=target, op=op, value=node):
+                loaded = ast.parse(ast.unparse(target), mode="eval").body
+                made = value(ast.copy_location(ast.BinOp(loaded, op, node), node), names)
+                self.evaluator.bind(target, made, names)
+            case ast.FunctionDef(name=name):
+                names[name] = Function(statement, names)
+            case ast.ImportFrom():
+                self._import(statement, names, folder)
+            case ast.Expr(value=node):
+                value(node, names)
+
+    def _loop(
+        self, target: ast.expr, items: Any, body: list[ast.stmt], names: Names, folder: str
+    ) -> _Flow | None:
+        for item in list(items) if isinstance(items, list | tuple | dict | str | set) else ():
+            self.evaluator.bind(target, item, names)
+            flow = self._run(body, names, folder)
+            if flow is not None and flow.kind != "continue":
+                return flow if flow.kind == "return" else None
+        return None
+
+    def _call(self, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """What a function of the configuration returns; of one with other than plain parameters, a symbol."""
+        taken = function.node.args
+        parameters = [each.arg for each in (*taken.posonlyargs, *taken.args)]
+        if taken.vararg or taken.kwarg or taken.kwonlyargs or self._depth >= _DEEPEST_CALL:
+            return Symbol(f"{function}()")
+        own = dict(function.names)
+        for name, default in zip(reversed(parameters), reversed(taken.defaults), strict=False):
+            own[name] = self.evaluator.value(default, function.names)
+        own.update(zip(parameters, arguments, strict=False))
+        own.update(keywords)
+        self._depth += 1
+        try:
+            flow = self._run(function.node.body, own, _THIS_FOLDER)
+        finally:
+            self._depth -= 1
+        return flow.value if flow is not None and flow.kind == "return" else None
+
+    def _import(self, statement: ast.ImportFrom, names: Names, folder: str) -> None:
+        module = (statement.module or "").replace(".", "/")
+        if not statement.level:
+            return
+        base = posixpath.normpath(posixpath.join(folder, *[".."] * (statement.level - 1)))
+        path = posixpath.normpath(posixpath.join(base, f"{module}.py"))
+        imported = self._imported(path)
+        for alias in statement.names:
+            if alias.name == "*":
+                names.update({name: its for name, its in imported.items() if not name.startswith("_")})
+            elif alias.name in imported:
+                names[alias.asname or alias.name] = imported[alias.name]
+
+    def _imported(self, path: str) -> Names:
+        if path not in self._files:
+            # A file that imports itself, or one too many, gives nothing.
+            self._files[path] = {}
+            text = self._open(path) if len(self._files) <= _MOST_FILES else None
+            if text is not None:
+                self._files[path] = self.file(text, posixpath.dirname(path) or _THIS_FOLDER)
+        return self._files[path]
+
+
+def _from_lists(names: Names) -> Iterator[dict[str, Any]]:
+    """The data sets in lists whose names end in `datasets`, each once."""
+    seen: set[int] = set()
+    for name, value in names.items():
+        if not name.endswith("datasets") or not isinstance(value, list | tuple):
             continue
-        value = _value(statement.value, known)
-        for target in statement.targets:
-            if isinstance(target, ast.Name):
-                known[target.id] = value
-                for wanted in _WANTED:
-                    if target.id.endswith(wanted) and isinstance(value, dict):
-                        found.setdefault(wanted, value)
-    if "infer_cfg" not in found:
-        raise Failure("the file sets no variable whose name ends in `infer_cfg`")
-    return found
+        for each in value:
+            if isinstance(each, dict) and isinstance(each.get("infer_cfg"), dict) and id(each) not in seen:
+                seen.add(id(each))
+                yield each
 
 
-def _value(node: ast.expr, known: dict[str, Any]) -> Any:
-    match node:
-        case ast.Constant(value=value):
-            return value
-        case ast.Name(id=name):
-            return known.get(name, name)
-        case ast.Call(func=ast.Name(id="dict"), keywords=keywords):
-            return {each.arg: _value(each.value, known) for each in keywords if each.arg}
-        case ast.Dict(keys=keys, values=values):
-            return {
-                str(_value(key, known)): _value(value, known)
-                for key, value in zip(keys, values, strict=True)
-                if key is not None
-            }
-        case ast.List(elts=items) | ast.Tuple(elts=items):
-            return [_value(item, known) for item in items]
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            first, second = _value(left, known), _value(right, known)
-            return first + second if isinstance(first, str) and isinstance(second, str) else ast.unparse(node)
-        case _:
-            return ast.unparse(node)
+def _from_variables(names: Names) -> Iterator[dict[str, Any]]:
+    """The one data set of a file that sets the configurations alone."""
+    found: dict[str, Any] = {}
+    for name, value in names.items():
+        for key in ("infer_cfg", "reader_cfg", "eval_cfg"):
+            if name.endswith(key) and isinstance(value, dict):
+                found.setdefault(key, value)
+    if "infer_cfg" in found:
+        yield found

@@ -10,20 +10,33 @@ from typing import Any, Final, Literal, get_args
 import yaml
 
 from promptls.conversions.conversation import Conversation, Converted
+from promptls.conversions.python_expression import OpenBeside
 from promptls.text.failure import Failure, FilePlace, WrongUse
 
 Source = Literal["chat", "opencompass", "f-string", "prompty", "ragas", "object", "parts"]
-Target = Literal["parts", "object", "pydantic-prompt", "simple-prompt", "metric"]
+Target = Literal["parts", "object", "evaluation", "pydantic-prompt", "simple-prompt", "metric"]
 SOURCES: Final[tuple[str, ...]] = get_args(Source)
 TARGETS: Final[tuple[str, ...]] = get_args(Target)
 JSON_TARGETS: Final = frozenset({"pydantic-prompt", "simple-prompt", "metric"})
 """The forms that are JSON: files that Ragas loads."""
+_MOST_NAMED: Final = 6
 _TAG: Final = re.compile(r"\{[{%]")
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def convert(text: str, path: str, source: str, target: str) -> Converted:
+def convert(
+    text: str,
+    path: str,
+    source: str,
+    target: str,
+    *,
+    dataset: str | None = None,
+    open_beside: OpenBeside = lambda _path: None,
+) -> Converted:
     """The text, which is in the form `source`, in the form `target`.
+
+    Of a configuration in Python, `dataset` names the data set, the first one by default, and
+    `open_beside` gives the text of a file by its path from the configuration's folder.
 
     Raises Failure for a text that is not of its form or cannot be carried over at all, and
     WrongUse for a pair of forms between which there is no way.
@@ -34,9 +47,19 @@ def convert(text: str, path: str, source: str, target: str) -> Converted:
             f"the file is of the form `{target}` already", FilePlace(path), f"choose `--to {other}`"
         )
     try:
-        if (made := _from_mapping(text, path, source, target)) is not None:
+        if source == "opencompass" and path.endswith(".py"):
+            chosen = _configured(text, dataset, open_beside)
+            if target == "evaluation":
+                from promptls.conversions.evaluation_writer import evaluation_prompt
+
+                return evaluation_prompt(*chosen)
+            from promptls.conversions.opencompass import read_opencompass
+
+            conversation = read_opencompass(chosen[0])
+        elif (made := _from_mapping(text, path, source, target)) is not None:
             return made
-        conversation = _read(text, path, source)
+        else:
+            conversation = _read(text, path, source)
     except Failure as failure:
         failure.place = failure.place or FilePlace(path)
         raise
@@ -55,6 +78,25 @@ def convert(text: str, path: str, source: str, target: str) -> Converted:
             f"there is no way from `{source}` to `{target}`", FilePlace(path), "convert it to `parts` first"
         )
     return prompt_object(conversation)
+
+
+def _configured(
+    text: str, dataset: str | None, open_beside: OpenBeside
+) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """A data set of a configuration in Python, and what of it could not be carried over; raises Failure."""
+    from promptls.conversions.opencompass_python import read_configuration
+
+    configuration = read_configuration(text, open_beside)
+    chosen = configuration.chosen(dataset)
+    lost = [
+        f"`{source}`: only running the configuration would tell what it is" for source in configuration.unread
+    ]
+    others = len(configuration.datasets) - 1
+    if others and dataset is None:
+        noun = "the other data set" if others == 1 else f"the other {others} data sets"
+        names = ", ".join(configuration.names()[1:_MOST_NAMED]) + (", …" if others >= _MOST_NAMED else "")
+        lost.append(f"{noun} of the file, which `--dataset` chooses: {names}")
+    return chosen, tuple(lost)
 
 
 def _from_mapping(text: str, path: str, source: str, target: str) -> Converted | None:
@@ -91,10 +133,6 @@ def _read(text: str, path: str, source: str) -> Conversation:
         return read_parts(Template(Text.of(text)), path)
     from promptls.conversions.opencompass import read_opencompass
 
-    if source == "opencompass" and path.endswith(".py"):
-        from promptls.conversions.opencompass_python import read_configuration
-
-        return read_opencompass(read_configuration(text))
     mapping = _mapping(text, path)
     if source == "ragas":
         from promptls.conversions.ragas_reader import read_ragas_file

@@ -1,7 +1,8 @@
 """The rows that an evaluation prompt asks, and those that its examples come from.
 
 The asked rows are those of the first experiment's data set; else of `path`, as OpenCompass names a
-data set: a file, or a folder with a file for each split. The examples come from the training split
+data set: a file, or a folder with a file for each split. Where there is no such file or folder, it
+is a name in a hub, whose rows are not here. The examples come from the training split
 of such a folder; else they are the `examples` that the prompt declares; else the asked rows
 themselves, which is what OpenCompass makes of a data set without splits.
 """
@@ -40,18 +41,17 @@ class EvaluationData:
 
 
 def evaluation_data(template: Template, path: str) -> EvaluationData:
-    """The data of the evaluation prompt at `path`; whether the files are there is not looked at."""
+    """The data of the evaluation prompt at `path`; an experiment's data set may be missing."""
     declared = template.declarations
     reader = declared.data.get("reader_cfg")
     reader = reader if isinstance(reader, Mapping) else {}
     splits = {name: str(reader.get(f"{name}_split") or name) for name in USUAL_SPLITS}
     folder = Path(path).parent
     named = declared.data.get("path")
-    found = (
-        {name: _split_file(folder / named, split) for name, split in splits.items()}
-        if isinstance(named, str)
-        else {}
-    )
+    named = folder / named if isinstance(named, str) else None
+    found = {}
+    if named is not None and named.exists():
+        found = {name: _split_file(named, split) for name, split in splits.items()}
     test = found.get("test")
     for experiment in (declared.settings.experiments or {}).values():
         test = folder / experiment.dataset

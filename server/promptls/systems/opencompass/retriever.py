@@ -117,7 +117,9 @@ def _fixed(retriever: Retriever, rows: int) -> Pick:
     for index in picked:
         if not index < rows:
             raise OpenCompassError(
-                f"`fix_id_list` names the training row {index}, and there are {rows}, counted from 0.",
+                f"`fix_id_list` names the training row {index}, and there are {rows}, counted from 0."
+                if rows
+                else "`fix_id_list` names training rows, and there are none.",
                 cause="AssertionError",
                 said=f"Index {index} is out of range of {rows}",
                 at=(*HERE, "fix_id_list"),
