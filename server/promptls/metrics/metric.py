@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast
 
 from promptls.metrics.result import MetricResult
+from promptls.metrics.threads import start_in_thread
 
 Kind: TypeAlias = Literal["discrete", "numeric", "ranking"]
 AllowedValues: TypeAlias = Sequence[Any] | range | int | None
@@ -63,7 +63,7 @@ class Metric:
             if inspect.iscoroutinefunction(self.function):
                 value = await self.function(**arguments)
             else:
-                value = await _in_thread(self.function, arguments)
+                value = await in_thread(self.function, arguments)
                 if inspect.isawaitable(value):
                     value = await value
         except Exception as error:  # noqa: BLE001 - as in `score`
@@ -90,7 +90,7 @@ def as_result(value: Any) -> MetricResult:
     return MetricResult(value)
 
 
-async def _in_thread(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+async def in_thread(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
     """What the function returns, from a thread that does not keep the program from ending.
 
     The threads of asyncio's own pool are waited for at the end, for ever when a function never ends.
@@ -117,7 +117,7 @@ async def _in_thread(function: Callable[..., Any], arguments: Mapping[str, Any])
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, value, error)
 
-    threading.Thread(target=work, daemon=True).start()
+    start_in_thread(work)
     return await outcome
 
 
