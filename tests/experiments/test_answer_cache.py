@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from promptls.experiments.answer_cache import AnswerCache
+from promptls.experiments.row_rendering import RenderedRow
+from promptls.models.digest import digest_of
+from promptls.models.model import Completion
+from support.experiment_folder import Folder, last_text, table
+from support.model_server import ModelServer, Reply
+
+
+@pytest.fixture
+def asked(folder: Folder, server: ModelServer) -> ModelServer:
+    """A server that answers, asked by the folder's prompt."""
+    folder.serve(server).write(model="office", rows=10)
+    server.reply = lambda body: Reply(f"to {last_text(body)}")
+    return server
+
+
+async def test_what_was_answered_is_not_asked_again(folder: Folder, asked: ModelServer) -> None:
+    first = await folder.ask()
+    second = await folder.ask()
+    assert len(asked.requests) == 10
+    assert [row["response"] for row in table(second)] == [row["response"] for row in table(first)]
+    assert {row["cached"] for row in table(second)} == {"yes"}
+    assert second.manifest["totals"]["cached"] == 10
+
+
+async def test_after_an_edit_only_rows_that_render_otherwise_are_asked(
+    folder: Folder, asked: ModelServer
+) -> None:
+    await folder.ask()
+    text = folder.prompt.read_text("utf-8")
+    edited = "{{ 'Sir, ' if '7' in text or '10' in text }}{{ escape"
+    folder.prompt.write_text(text.replace("{{ escape", edited), "utf-8")
+    planned = await folder.plan()
+    assert (planned.changed, planned.calls, planned.cached) == (2, 2, 8)
+    await folder.ask()
+    assert [last_text(body) for body in asked.requests[10:]] == ["Sir, text 7", "Sir, text 10"]
+
+
+async def test_another_parameter_is_another_answer(folder: Folder, asked: ModelServer) -> None:
+    await folder.ask()
+    folder.write(model="office", rows=10, settings="temperature: 0.5")
+    assert (await folder.plan()).calls == 10
+
+
+async def test_repeats_are_never_served_from_one_anothers_answer(folder: Folder, asked: ModelServer) -> None:
+    folder.write(model="office", rows=3, settings="repeats: 4")
+    numbers = iter(range(100))
+    asked.reply = lambda _body: Reply(f"answer {next(numbers)}")
+    first = table(await folder.ask())
+    assert len({row["response"] for row in first}) == 12
+    assert set(Counter(row["id"] for row in first).values()) == {4}
+    assert [row["response"] for row in table(await folder.ask())] == [row["response"] for row in first]
+    more = table(await folder.ask(repeats=5))
+    assert [row["cached"] for row in more].count("") == 3
+    assert len({row["response"] for row in more}) == 15
+
+
+async def test_rows_that_render_alike_share_one_answer(folder: Folder, asked: ModelServer) -> None:
+    (folder.path / "rows.csv").write_text("text,answer\nsame,a\nsame,b\nother,c\n", "utf-8")
+    assert (await folder.plan()).calls == 2
+    rows = table(await folder.ask())
+    assert len(asked.requests) == 2
+    assert sorted(row["cached"] for row in rows) == ["", "", "yes"]
+
+
+async def test_a_seed_counts_on_with_the_repeats(folder: Folder, asked: ModelServer) -> None:
+    folder.write(model="office", rows=1, settings="{repeats: 3, seed: 5}"[1:-1].replace(", ", "\n    "))
+    await folder.ask()
+    assert sorted(body["seed"] for body in asked.requests) == [5, 6, 7]
+
+
+async def test_failed_rows_are_not_kept(folder: Folder, asked: ModelServer) -> None:
+    asked.reply = lambda body: Reply(status=400, raw=b"{}") if "3" in last_text(body) else Reply("ok")
+    await folder.ask()
+    assert (await folder.plan()).calls == 1
+
+
+async def test_a_fresh_run_asks_again(folder: Folder, asked: ModelServer) -> None:
+    await folder.ask()
+    await folder.ask(fresh=True)
+    assert len(asked.requests) == 20
+
+
+async def test_messages_can_be_read_after_the_prompt_has_changed(folder: Folder, asked: ModelServer) -> None:
+    finished = await folder.ask()
+    folder.prompt.write_text("- name: other\n  content: other\n", "utf-8")
+    cache = AnswerCache(folder.results)
+    assert cache.messages(table(finished)[0]["rendered_hash"]) == [{"role": "user", "content": "text 1"}]
+    cache.close()
+
+
+async def test_a_broken_cache_is_made_anew(folder: Folder, asked: ModelServer) -> None:
+    await folder.ask()
+    cache = AnswerCache(folder.results)
+    path = cache.path
+    cache.close()
+    for left in path.parent.glob("answers*"):
+        left.unlink()
+    path.write_bytes(b"this is no database at all" * 100)
+    await folder.ask()
+    assert len(asked.requests) == 20
+    assert (await folder.plan()).calls == 0
+
+
+async def test_two_processes_may_keep_answers_at_once(folder: Folder) -> None:
+    caches = [AnswerCache(folder.results) for _ in range(2)]
+    answer = Completion("yes", 1, 1, 0.1, "m", "stop")
+    messages = [{"role": "user", "content": "?"}]
+    for number in range(50):
+        caches[number % 2].put(bytes([number]), answer, digest_of(messages), messages)
+    assert all(caches[0].get(bytes([number])) == answer for number in range(50))
+    for cache in caches:
+        cache.close()
+        assert cache.get(b"\0") is None
+
+
+async def test_echo_and_what_is_replayed_are_not_kept(folder: Folder) -> None:
+    finished = await folder.ask()
+    assert not (folder.results / ".cache").exists()
+    folder.write(model=f"'replay:{finished.results}'")
+    replayed = await folder.ask()
+    assert [row["response"] for row in table(replayed)] == [f"text {number}" for number in range(1, 5)]
+    assert not (folder.results / ".cache").exists()
+
+
+async def test_a_prompt_that_was_not_recorded_cannot_be_replayed(folder: Folder) -> None:
+    finished = await folder.ask()
+    folder.write(model=f"'replay:{finished.results}'", rows=5)
+    rows = table(await folder.ask())
+    assert ["no answer to this prompt" in row["error"] for row in rows] == [False] * 4 + [True]
+
+
+def test_a_rendered_row_is_known_by_its_messages() -> None:
+    assert digest_of([{"role": "user", "content": "a"}]) == digest_of([{"content": "a", "role": "user"}])
+    assert RenderedRow().digest == ""
