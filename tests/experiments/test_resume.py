@@ -93,7 +93,7 @@ async def test_a_run_that_is_going_on_cannot_be_taken_over(folder: Folder, serve
     journal = await broken_off(folder, server)
     held = threading.Event()
     server.reply = lambda _body: Reply(wait=held)
-    going_on = subprocess.Popen(
+    going_on = subprocess.Popen(  # noqa: ASYNC220 - it must run beside this test
         [sys.executable, "-m", "promptls", "run", "--resume", str(journal), "--fresh"],
         stderr=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -126,7 +126,7 @@ async def test_only_the_rows_that_failed_are_asked_again(folder: Folder, server:
     assert second.manifest["continues"] == first.manifest["run"]
     right = second.manifest["metrics"][0]
     assert (right["scored"], right["unscored"]) == (6, 0)
-    with pytest.raises(WrongUse, match="no row of .* failed"):
+    with pytest.raises(WrongUse, match=r"no row of .* failed"):
         await folder.ask(retry_errors=second.results)
 
 

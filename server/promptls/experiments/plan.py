@@ -135,8 +135,7 @@ async def plan_run(
     files = {str(experiment.prompt): None}
     tokens = over = 0
     async with row_renderer(experiment, renderer) as opened:
-        for row in choice.of(dataset.rows()):
-            rendered = await opened.render(row)
+        async for row, rendered in opened.render_all(choice.of(dataset.rows())):
             rendered_rows.append(row, rendered)
             tokens += rendered.tokens
             over += rendered.is_cut

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+import os
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +17,10 @@ from promptls.rendering.job import RenderJob
 from promptls.rendering.limits import Limits
 from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.worker import RenderWorker
+
+# Rows from which on it is worth starting further processes, and how many there are at most.
+MANY = 200
+MOST_PROCESSES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +39,43 @@ class RenderedRow:
 
 
 class RowRenderer:
-    """Renders the rows of one experiment in a process of its own, which `close` ends."""
+    """Renders the rows of one experiment in processes of its own, which `close` ends."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
-        self._worker = RenderWorker(
-            Limits(experiment.rendering_seconds, experiment.rendering_megabytes * 1024**2)
-        )
+        self._workers = [self._worker()]
 
     async def render(self, row: Row) -> RenderedRow:
         """The messages for `row`, cut to the token limit where there is one."""
+        return await self._render(row, self._workers[0])
+
+    async def render_all(self, rows: Iterable[Row]) -> AsyncIterator[tuple[Row, RenderedRow]]:
+        """Each row with its messages, in order; where there are many, several are rendered at once."""
+        begun: deque[tuple[Row, asyncio.Task[RenderedRow]]] = deque()
+        try:
+            for number, row in enumerate(rows):
+                if number == MANY:
+                    self._workers += [self._worker() for _ in range(_most_processes() - len(self._workers))]
+                worker = self._workers[number % len(self._workers)]
+                begun.append((row, asyncio.create_task(self._render(row, worker))))
+                # Two for each process: none of them waits for the next row to come.
+                if len(begun) >= 2 * len(self._workers):
+                    first, task = begun.popleft()
+                    yield first, await task
+            while begun:
+                first, task = begun.popleft()
+                yield first, await task
+        finally:
+            for _, task in begun:
+                task.cancel()
+
+    def _worker(self) -> RenderWorker:
         experiment = self._experiment
-        outcome = await self._worker.render(
+        return RenderWorker(Limits(experiment.rendering_seconds, experiment.rendering_megabytes * 1024**2))
+
+    async def _render(self, row: Row, worker: RenderWorker) -> RenderedRow:
+        experiment = self._experiment
+        outcome = await worker.render(
             RenderJob(
                 path=str(experiment.prompt),
                 text=experiment.text,
@@ -69,8 +101,8 @@ class RowRenderer:
         )
 
     async def close(self) -> None:
-        """The process is ended."""
-        await self._worker.close()
+        """The processes are ended."""
+        await asyncio.gather(*(worker.close() for worker in self._workers))
 
     def _data(self, row: Row) -> dict[str, Any]:
         """The declared inputs out of the row; all of it where nothing is declared.
@@ -85,6 +117,10 @@ class RowRenderer:
             for name in experiment.input_keys
             if name in row.values or name in experiment.input_defaults
         }
+
+
+def _most_processes() -> int:
+    return max(1, min(MOST_PROCESSES, os.cpu_count() or 1))
 
 
 @asynccontextmanager

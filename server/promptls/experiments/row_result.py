@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 
@@ -45,10 +45,17 @@ class RowResult:
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON."""
-        return asdict(self)
+        plain = {name: getattr(self, name) for name in _FIELDS}
+        plain["scores"] = {
+            name: {"value": score.value, "reason": score.reason} for name, score in self.scores.items()
+        }
+        return plain
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RowResult:
         """The result that `to_json` wrote."""
         scores = {name: Score(**score) for name, score in value["scores"].items()}
         return cls(**{**value, "scores": scores})
+
+
+_FIELDS = tuple(field.name for field in fields(RowResult))

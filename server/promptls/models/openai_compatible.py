@@ -9,13 +9,16 @@ import contextlib
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from promptls.models.model import Completion, ModelError
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -40,7 +43,6 @@ class OpenAiCompatible:
     most_at_once: int | None = None
 
     def __init__(self, model: str, *, base_url: str = OPENAI_URL, key: str | None = None) -> None:
-        import httpx
 
         self.name = model
         self._base_url = base_url.rstrip("/")
@@ -52,11 +54,7 @@ class OpenAiCompatible:
             raise ModelError(
                 "the API key has characters that a key cannot have", "set the variable to the key alone"
             )
-        self._client = httpx.AsyncClient(
-            headers={"Authorization": f"Bearer {key}"} if key else {},
-            timeout=httpx.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT, pool=None),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=1000),
-        )
+        self._clients = _Clients({"Authorization": f"Bearer {key}"} if key else {})
 
     async def complete(
         self,
@@ -76,16 +74,17 @@ class OpenAiCompatible:
 
     async def close(self) -> None:
         """The connections are closed."""
-        await self._client.aclose()
+        await self._clients.close()
 
     async def _request(self, body: Mapping[str, Any]) -> Completion:
         import httpx
 
         began = time.perf_counter()
         try:
-            async with self._client.stream(
-                "POST", f"{self._base_url}/chat/completions", json=body
-            ) as response:
+            async with (
+                self._clients.taken() as client,
+                client.stream("POST", f"{self._base_url}/chat/completions", json=body) as response,
+            ):
                 content = await self._read(response)
         except httpx.HTTPError as error:
             raise self._unreachable(error) from None
@@ -185,6 +184,46 @@ class OpenAiCompatible:
 
     def _without_key(self, words: str) -> str:
         return words.replace(self._key, "[key]") if self._key else words
+
+
+class _Clients:
+    """HTTP clients of one connection each, as many as there are requests at once.
+
+    The pool of a single client looks through all its connections at every request, which takes longer than
+    the request itself where there are many.
+    """
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._headers = headers
+        self._free: list[httpx.AsyncClient] = []
+        self._all: list[httpx.AsyncClient] = []
+        self._certificates: ssl.SSLContext | None = None
+
+    @asynccontextmanager
+    async def taken(self) -> AsyncIterator[httpx.AsyncClient]:
+        """A client that nobody else uses until the end of the block."""
+        client = self._free.pop() if self._free else self._another()
+        try:
+            yield client
+        finally:
+            self._free.append(client)
+
+    async def close(self) -> None:
+        for client in self._all:
+            await client.aclose()
+
+    def _another(self) -> httpx.AsyncClient:
+        import httpx
+
+        if self._certificates is None:
+            self._certificates = httpx.create_ssl_context()
+        client = httpx.AsyncClient(
+            headers=dict(self._headers),
+            timeout=httpx.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT, pool=None),
+            verify=self._certificates,
+        )
+        self._all.append(client)
+        return client
 
 
 def without_secrets(url: str) -> str:
