@@ -685,3 +685,39 @@ def test_an_import_offers_templates_and_nothing_else(tmp_path: Path) -> None:
         "import": ["macros.j2", "tail.yml.j2"],
         "include": ["macros.j2", "notes.md", "tail.yml.j2"],
     }
+
+
+@pytest.mark.parametrize(
+    ("content", "label", "expected"),
+    [
+        ("{% macro f(b) %}{% endmacro %}{{ f<CURSOR>(1) }}", "f", "f"),
+        ("{% macro f(b) %}{% endmacro %}{{ f<CURSOR> }}", "f", "f($1)$0"),
+        ("{% macro f(b, c=1) %}{% endmacro %}{{ f(c<CURSOR>=2) }}", "c=", "c"),
+        ("{% macro f(b, c=1) %}{% endmacro %}{{ f(c<CURSOR>) }}", "c=", "c="),
+        ("{{ user.ge<CURSOR>('name') }}", "get", "get"),
+    ],
+)
+def test_what_stands_behind_a_name_is_not_written_again(content: str, label: str, expected: str) -> None:
+    found = asked(in_content(content))[0]
+
+    assert found is not None
+    item = next(item for item in found.items if item.label == label)
+    assert (item.snippet or item.plain_text) == expected
+
+
+def test_members_are_documented_by_their_schema_and_their_value() -> None:
+    header = HEADER.replace("{name: {type: string}", "{name: {type: string, description: Full name.}")
+    fixture = header.replace("---#}", "examples: [{user: {name: Ada}}]\n---#}")
+    for place in ("user.<CURSOR>", "user['<CURSOR>"):
+        found, _, snapshot, path = asked(f"{fixture}- name: a\n  content: '{{{{ {place} }}}}'\n")
+        assert found is not None
+        told = documentation(snapshot, path, "name", found.source, found.path, found.insert.end)
+        assert "Full name." in told
+        assert '`"Ada"`' in told
+
+
+def test_a_superseded_role_is_marked() -> None:
+    found = asked("- name: a\n  role: <CURSOR>\n  content: x\n")[0]
+
+    assert found is not None
+    assert [item.label for item in found.items if item.is_deprecated] == ["function"]

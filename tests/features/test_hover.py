@@ -358,3 +358,31 @@ def test_a_variable_tells_what_it_is_used_as(text: str, first: str) -> None:
 
     assert shown is not None
     assert shown.markdown.split("\n")[0] == first
+
+
+KEYED = """\
+{#---
+input_keys:
+  user: {type: object, properties: {name: {type: string, description: Full name.}}}
+examples: [{user: {name: Ada}}]
+---#}
+{% macro greet(who, mark="!") %}{{ who }}{{ mark }}{% endmacro %}
+{% block head %}
+- name: a
+  content: "{{ user.name }} {{ user['name'] }} {{ greet(1, mark='?') }}"
+{% endblock %}
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("user.na<CURSOR>me", ["part of the input `user`, string", "Full name.", "declared in"]),
+        ("user['na<CURSOR>me']", ["part of the input `user`, string", "Full name."]),
+        ("{na<CURSOR>me: {type", ["part of the input `user`, string", "Full name."]),
+        ("ma<CURSOR>rk='?'", ['`mark="!"`: parameter', 'greet(who, mark="!")']),
+        ("block he<CURSOR>ad", ["`head`: block", "`main.yml.j2`, line 7 (here)"]),
+    ],
+)
+def test_keys_arguments_and_blocks_are_told(words: str, expected: list[str]) -> None:
+    check_hover(KEYED.replace(words.replace("<CURSOR>", ""), words, 1), *expected, render=False)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from promptls.features.symbols import places_here, symbol_at
 from promptls.syntax.jinja.file_blocks import block_at
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
+
+_NAMES: Final = frozenset({"file", "part", "section"})
+"""Kinds of symbols that are neither read nor written."""
 
 
 class Highlight(NamedTuple):
@@ -22,7 +25,9 @@ def highlights(snapshot: Snapshot, path: str, offset: int) -> tuple[Highlight, .
     symbol = symbol_at(snapshot, path, offset)
     if symbol is not None:
         return tuple(
-            Highlight(each.span, "read" if each.use == "read" else "write")
+            Highlight(
+                each.span, "text" if symbol.kind in _NAMES else "read" if each.use == "read" else "write"
+            )
             for each in places_here(snapshot, symbol)
         )
     template = snapshot.template(path)

@@ -134,6 +134,8 @@ class _Reader:
             self._along(node)
             return
         match node:
+            case Attribute(target=target, name=""):  # somebody is writing it
+                self.read(target, "asked")
             case Operation():
                 self._operands(node, handling)
             case Conditional(then=then, test=test, otherwise=otherwise):

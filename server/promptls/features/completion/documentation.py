@@ -9,6 +9,7 @@ from typing import Final
 from promptls.features.callables import exported_macro, module_at, named_at
 from promptls.features.completion.item import SETTING
 from promptls.features.completion.keys import key_documentation
+from promptls.features.completion.member_texts import member_documentation
 from promptls.features.completion.request import Request
 from promptls.features.completion.values import value_documentation
 from promptls.features.completion.variables import declared_inputs
@@ -127,7 +128,7 @@ def _attribute(request: Request, label: str) -> str:
         return LOOP.get(label, "")
     module = module_at(request.snapshot, request.path, request.offset, name)
     described = exported_macro(request.snapshot, module, label) if module else None
-    return described_text(described) if described else ""
+    return described_text(described) if described else member_documentation(request, label)
 
 
 def _imported(request: Request, template: tuple[str, ...], label: str) -> str:
@@ -174,11 +175,13 @@ _BY_LABEL: Final[dict[str, Callable[[str], str]]] = {
 _IN_REQUEST: Final[dict[str, Callable[[Request, str, tuple[str, ...]], str]]] = {
     "expression": lambda request, label, _where: _expression(request, label),
     "attribute": lambda request, label, _where: _attribute(request, label),
+    "element": lambda request, label, _where: member_documentation(request, label),
     "path": lambda request, label, _where: _file(request, label),
     "template": lambda request, label, _where: _file(request, label) or _expression(request, label),
     "imported": lambda request, label, where: _imported(request, where[1:2], label),
-    "key": lambda request, label, where: key_documentation(
-        request, where[1:], label, in_header=where[:1] == ("header",)
+    "key": lambda request, label, where: (
+        member_documentation(request, label)
+        or key_documentation(request, where[1:], label, in_header=where[:1] == ("header",))
     ),
     "value": lambda request, label, where: value_documentation(request, where[1:], label),
     "listed": lambda request, label, where: value_documentation(request, where[1:], label),

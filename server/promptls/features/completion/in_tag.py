@@ -49,7 +49,8 @@ def in_tag(request: Request, at: TagPlace, trigger: str) -> Completion | None:
     insert = Span(word.start, request.offset)
     typed = at.tag.text[expected.word.start : expected.word.end]
     request = replace(request, typed=typed)
-    items = _spaced(_tag_items(request, expected, at), expected, at)
+    behind = at.tag.text[expected.word.end :].lstrip(" \t")
+    items = _spaced(_continued(_tag_items(request, expected, at), behind), expected, at)
     return made(items, insert, word, expected.what, (expected.keyword, expected.template))
 
 
@@ -60,6 +61,21 @@ def _spaced(items: Iterable[Item], expected: Expected, at: TagPlace) -> Iterable
     if not before and not is_last:
         return items
     return [_with_spaces(item, before, " " if is_last else "") for item in items]
+
+
+def _continued(items: Iterable[Item], behind: str) -> Iterable[Item]:
+    """The items without the parentheses, or the `=`, that stand behind the word already."""
+    if behind.startswith("("):
+        called = ("()", "($1)$0")
+        return [
+            replace(item, text="", snippet="")
+            if item.text.endswith(called) or item.snippet.endswith(called)
+            else item
+            for item in items
+        ]
+    if behind.startswith("=") and not behind.startswith("=="):
+        return [replace(item, text=item.label[:-1]) if item.label.endswith("=") else item for item in items]
+    return items
 
 
 def _with_spaces(item: Item, before: str, behind: str) -> Item:

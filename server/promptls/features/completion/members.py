@@ -11,6 +11,7 @@ from promptls.features.completion.columns import first_rows
 from promptls.features.completion.item import Item, ItemKind
 from promptls.features.completion.names import own_block_items
 from promptls.features.completion.request import Request
+from promptls.features.key_texts import schema_along
 from promptls.features.sample_values import value_at
 from promptls.meaning.demands import TEXT_FILTERS, named_key
 from promptls.meaning.paths import ONE_ELEMENT, SAME_LIST, Each, Path, Step, path_of
@@ -75,8 +76,7 @@ def key_items(request: Request, target: Expression | None) -> Iterator[Item]:
 
 def element_items(request: Request, target: Expression | None) -> Iterator[Item]:
     """The keys of the elements of a list, for a filter that goes by one of them."""
-    path = _elements(target)
-    members, _ = _members_at(request, resolved_at(request.template, path, request.offset) if path else ())
+    members, _ = _members_at(request, way_to(request, target, of_elements=True))
     for name, member in members.items():
         if not re.search(r"[\"'\\\n.]", name):
             yield Item(name, "property", _KNOWN, detail=_detail(member))
@@ -84,7 +84,7 @@ def element_items(request: Request, target: Expression | None) -> Iterator[Item]
 
 def value_items(request: Request, target: Expression | None) -> Iterator[Item]:
     """The texts that `target` may be compared with: the `enum` of its schema."""
-    schema = _schema_at(request, _path(request, target))
+    schema = _schema_at(request, way_to(request, target))
     for value in schema.get("enum", ()) if isinstance(schema.get("enum"), list) else ():
         if isinstance(value, str):
             yield Item(value, "enum", _KNOWN)
@@ -163,9 +163,9 @@ def _of_namespace(request: Request, name: str, binding: Binding) -> Iterator[Ite
 # -- values of the caller ------------------------------------------------------------------------
 
 
-def _path(request: Request, target: Expression | None) -> Path:
-    """The way from an input to the value of `target`; empty where it is none."""
-    way = _way(target)
+def way_to(request: Request, target: Expression | None, *, of_elements: bool = False) -> Path:
+    """The way from an input to the value of `target`, or to its elements; empty where it is none."""
+    way = _elements(target) if of_elements else _way(target)
     return resolved_at(request.template, way, request.offset) if way else ()
 
 
@@ -197,7 +197,7 @@ def _elements(node: Expression | None) -> Path:
 
 def _members(request: Request, target: Expression | None) -> tuple[dict[str, _Member], Shape | None]:
     """What is known behind the value of `target`, by name, and of the value itself."""
-    path = _path(request, target)
+    path = way_to(request, target)
     if not path and isinstance(target, Filter) and target.name in TEXT_FILTERS:
         return {}, Shape("text")
     return _members_at(request, path)
@@ -276,20 +276,7 @@ def _handed_on(request: Request, path: Path) -> Iterator[tuple[str, Shape]]:
 
 def _schema_at(request: Request, path: Path) -> dict[str, Any]:
     """The JSON Schema of the value at a path, where the input is declared with one."""
-    if not path:
-        return {}
-    declared: dict[str, Any] = {}
-    for each in reversed(request.all_declarations):
-        for key in each.inputs or ():
-            if key.name == path[0].key:
-                declared = key.schema
-    schema: Any = declared
-    for step in path[1:]:
-        if not isinstance(schema, dict):
-            return {}
-        properties = schema.get("properties")
-        if isinstance(step.key, str):
-            schema = properties.get(step.key) if isinstance(properties, dict) else None
-        else:
-            schema = schema.get("items")
-    return schema if isinstance(schema, dict) else {}
+    for each in request.all_declarations:
+        if path and any(key.name == path[0].key for key in each.inputs or ()):
+            return schema_along(each.inputs or (), path)
+    return {}

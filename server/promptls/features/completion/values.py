@@ -23,7 +23,7 @@ from promptls.systems.opencompass.vocabulary import (
     TEMPLATE_TYPES,
     USUAL_ICE_MARK,
 )
-from promptls.systems.prompt_poet.vocabulary import ROLES
+from promptls.systems.prompt_poet.vocabulary import ROLES, SUPERSEDED_ROLES
 from promptls.systems.ragas.vocabulary import OUTPUT_TYPES
 from promptls.workspace.python_names import functions_in
 
@@ -80,7 +80,8 @@ def _names(names: Mapping[str, Any], detail: str) -> Iterator[Item]:
 def _roles(request: Request) -> Iterator[Item]:
     known = request.snapshot.project(request.path).settings.roles
     for index, role in enumerate(dict.fromkeys([*known, *ROLES])):
-        yield Item(role, "enum", (10 if role in known else 40) + index)
+        rank = (10 if role in known else 40) + index
+        yield Item(role, "enum", rank, is_deprecated=role in SUPERSEDED_ROLES)
 
 
 def _yes_or_no(request: Request, path: Path_, *, in_header: bool) -> Iterator[Item]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from promptls.features.experiment_runs import ExperimentRuns
+from promptls.features.hover.block import hover_block
 from promptls.features.hover.example import hover_example
 from promptls.features.hover.header_key import hover_header
 from promptls.features.hover.hover import Hover
 from promptls.features.hover.include import hover_include
 from promptls.features.hover.jinja_word import hover_word
+from promptls.features.hover.key import hover_key
 from promptls.features.hover.named_value import hover_named
 from promptls.features.hover.part import hover_part
 from promptls.features.hover.variable import hover_variable
@@ -33,7 +35,9 @@ def hover(
         return None
     return (
         hover_include(snapshot, path, template, offset, newest)
-        or hover_word(snapshot, path, template, offset, newest)
+        or hover_word(snapshot, path, template, offset)
+        or hover_block(snapshot, path, template, offset)
+        or hover_key(snapshot, path, template, offset, newest)
         or hover_variable(snapshot, path, template, offset, newest)
         or hover_named(snapshot, path, template, offset, newest)
         or hover_header(snapshot.kind(path), template, offset, newest, runs)

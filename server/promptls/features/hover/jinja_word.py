@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from promptls.features.callables import Described, exported_macro, module_at
-from promptls.features.hover.hover import Hover, code, shown_value
-from promptls.features.sample_values import value_at
-from promptls.meaning.paths import path_of
+from promptls.features.callables import Described, called_at, exported_macro, module_at
+from promptls.features.hover.hover import Hover, code
 from promptls.meaning.references import TemplateReference
-from promptls.meaning.shapes import resolved_at, shape_under
 from promptls.meaning.template import Template
-from promptls.rendering.file_rendering import FileRendering
 from promptls.syntax.jinja.builtins import (
     FILTERS,
     LOOP,
@@ -22,19 +17,26 @@ from promptls.syntax.jinja.builtins import (
     test_documentation,
     test_signature,
 )
-from promptls.syntax.jinja.nodes import Attribute, Constant, Expression, Filter, Name, Test, walk
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Constant,
+    Expression,
+    Filter,
+    Keyword,
+    Name,
+    Test,
+    walk,
+)
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scan import Tag
 from promptls.syntax.jinja.signature import Signature
 from promptls.syntax.jinja.tag_facts import TAGS, end_documentation
 from promptls.text.span import Span
-from promptls.workspace.needs import needed_shapes
 from promptls.workspace.snapshot import Snapshot
 
 
-def hover_word(
-    snapshot: Snapshot, path: str, template: Template, offset: int, newest: FileRendering | None
-) -> Hover | None:
+def hover_word(snapshot: Snapshot, path: str, template: Template, offset: int) -> Hover | None:
     """What is known of the word at `offset` of a tag; None for variables and for what says nothing."""
     located = template.source.located(offset)
     inside = offset - located.start
@@ -43,7 +45,7 @@ def hover_word(
             return None
         if tag.kind in {"output", "statement"} and tag.span.contains(inside):
             start = located.start + tag.span.start
-            return _in_tag(snapshot, path, template, tag, start, offset, newest)
+            return _in_tag(snapshot, path, tag, start, offset)
     return None
 
 
@@ -54,15 +56,7 @@ def described_text(described: Described) -> str:
     return "\n\n".join(each for each in (text, described.documentation, described.origin) if each)
 
 
-def _in_tag(
-    snapshot: Snapshot,
-    path: str,
-    template: Template,
-    tag: Tag,
-    start: int,
-    offset: int,
-    newest: FileRendering | None,
-) -> Hover | None:
+def _in_tag(snapshot: Snapshot, path: str, tag: Tag, start: int, offset: int) -> Hover | None:
     statement = tag_tree(tag).statement
     place = offset - start
     if statement.keyword != "output" and statement.keyword_span.contains(place):
@@ -77,7 +71,7 @@ def _in_tag(
     tests = () if statement.loop_test is None else (statement.loop_test,)
     for expression in (*statement.expressions, *tests):
         for node in walk(expression):
-            found = _of_node(snapshot, path, template, node, place, offset, newest)
+            found = _of_node(snapshot, path, node, place, offset)
             if found is not None:
                 return Hover(found[0].shifted(start), found[1])
     return None
@@ -100,21 +94,32 @@ def _imported(
 
 
 def _of_node(
-    snapshot: Snapshot,
-    path: str,
-    template: Template,
-    node: Expression,
-    place: int,
-    offset: int,
-    newest: FileRendering | None,
+    snapshot: Snapshot, path: str, node: Expression, place: int, offset: int
 ) -> tuple[Span, str] | None:
     if isinstance(node, Filter) and node.name_span.contains(place) and node.name in FILTERS:
         return node.name_span, _signed("|", filter_signature(node.name), filter_documentation(node.name))
     if isinstance(node, Test) and node.name_span.contains(place) and node.name in TESTS:
         return node.name_span, _signed("is", test_signature(node.name), test_documentation(node.name))
     if isinstance(node, Attribute) and node.name_span.contains(place) and node.name:
-        text = _attribute_text(snapshot, path, template, node, offset, newest)
+        text = _attribute_text(snapshot, path, node, offset)
         return (node.name_span, text) if text else None
+    if isinstance(node, Call):
+        return _argument(snapshot, path, node, place, offset)
+    return None
+
+
+def _argument(snapshot: Snapshot, path: str, node: Call, place: int, offset: int) -> tuple[Span, str] | None:
+    """The parameter that a keyword argument stands for, with what is called."""
+    for argument in node.arguments:
+        if not isinstance(argument, Keyword):
+            continue
+        start = argument.span.start
+        span = Span(start, start + len(argument.name))
+        described = called_at(snapshot, path, offset, node.function) if span.contains(place) else None
+        parameters = described.signature.parameters if described is not None else ()
+        named = next((each for each in parameters if each.name == argument.name), None)
+        if described is not None and named is not None:
+            return span, f"{code(named.text)}: parameter\n\n{described_text(described)}"
     return None
 
 
@@ -123,42 +128,14 @@ def _signed(before: str, signature: Signature, text: str) -> str:
     return f"```jinja\n{before} {shown}\n```\n\n{text}".strip()
 
 
-def _attribute_text(
-    snapshot: Snapshot,
-    path: str,
-    template: Template,
-    node: Attribute,
-    offset: int,
-    newest: FileRendering | None,
-) -> str:
-    if isinstance(node.target, Name):
-        if node.target.name == "loop" and node.name in LOOP:
-            return LOOP[node.name]
-        module = module_at(snapshot, path, offset, node.target.name)
-        if module is not None:
-            described = exported_macro(snapshot, module, node.name)
-            return (
-                described_text(described) if described else f"{code(node.name)} of {code(Path(module).name)}"
-            )
-    return "\n\n".join(_member_texts(snapshot, path, template, node, offset, newest))
-
-
-def _member_texts(
-    snapshot: Snapshot,
-    path: str,
-    template: Template,
-    node: Attribute,
-    offset: int,
-    newest: FileRendering | None,
-) -> Iterator[str]:
-    """What is known of a value that is part of an input: its shape, and its value in the sample."""
-    way = resolved_at(template, path_of(node), offset)
-    if not way:
-        return
-    shape = shape_under(needed_shapes(snapshot, path), way)
-    words = f", used as {shape.words}" if shape is not None and shape.kind not in {"unknown", "any"} else ""
-    root = str(way[0].key)
-    yield f"{code(node.name)}: part of the input {code(root)}{words}"
-    value = value_at(newest.sample.data, way) if newest is not None else None
-    if newest is not None and value is not None:
-        yield f"in {code(newest.sample.name)} ({newest.sample.source}): {code(shown_value(value))}"
+def _attribute_text(snapshot: Snapshot, path: str, node: Attribute, offset: int) -> str:
+    """What stands behind `loop.` or behind the name of an import; empty for a key of a value."""
+    if not isinstance(node.target, Name):
+        return ""
+    if node.target.name == "loop" and node.name in LOOP:
+        return LOOP[node.name]
+    module = module_at(snapshot, path, offset, node.target.name)
+    if module is None:
+        return ""
+    described = exported_macro(snapshot, module, node.name)
+    return described_text(described) if described else f"{code(node.name)} of {code(Path(module).name)}"

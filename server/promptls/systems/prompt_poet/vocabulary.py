@@ -120,6 +120,8 @@ ROLES: Mapping[str, str] = {
     "model": "What the model said, in the format of Gemini.",
 }
 """Roles that chat models know, with what they mean. Prompt Poet itself passes any value on."""
+SUPERSEDED_ROLES: frozenset[str] = frozenset({"function"})
+"""Roles that OpenAI's API calls deprecated: `tool` took the place of `function`."""
 
 DEFAULT_ROLE = "user"
 
