@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.datasets.dataset import Row
+from promptls.experiments.row_choice import as_ranges, numbered_rows, parse_rows
+from promptls.text.failure import WrongUse
+from support.experiment_folder import Folder, table
+
+ROWS = [
+    Row(number, number, {"text": f"text {number}", "priority": f"P{number % 3}"}) for number in range(1, 13)
+]
+
+
+@pytest.mark.parametrize(
+    ("word", "numbers"),
+    [
+        ("3", [1, 2, 3]),
+        ("3,", [3]),
+        ("2,5-7, 11", [2, 5, 6, 7, 11]),
+        ("100", list(range(1, 13))),
+        ('priority == "P0"', [3, 6, 9, 12]),
+        ('text | length > 6 and priority != "P1"', [11, 12]),
+        ("row_number is divisibleby 5", [5, 10]),
+        ('row["text"].endswith("1")', [1, 11]),
+        ("false", []),
+    ],
+)
+def test_rows_are_chosen_by_count_number_or_condition(word: str, numbers: list[int]) -> None:
+    assert [row.number for row in parse_rows(word).of(ROWS)] == numbers
+
+
+@pytest.mark.parametrize("word", ["0", "priority =", "{{ text }}", ""])
+def test_what_chooses_nothing_that_can_be_read_is_wrong_use(word: str) -> None:
+    with pytest.raises(WrongUse):
+        parse_rows(word)
+
+
+@pytest.mark.parametrize("word", ["prio == 1", "text > 3", "text.x.y", "1 / 0"])
+def test_a_condition_that_a_row_cannot_answer_names_the_columns(word: str) -> None:
+    with pytest.raises(WrongUse, match="cannot be answered for row 1") as failure:
+        list(parse_rows(word).of(ROWS))
+    assert "`text`, `priority`" in failure.value.remedy
+
+
+def test_a_condition_cannot_reach_out_of_its_sandbox() -> None:
+    with pytest.raises(WrongUse, match="unsafe"):
+        list(parse_rows("text.__class__.__mro__[1].__subclasses__()").of(ROWS))
+
+
+def test_numbers_are_written_as_they_are_read() -> None:
+    assert as_ranges([7, 1, 2, 3, 9]) == "1-3,7,9,"
+    assert [row.number for row in parse_rows(as_ranges([4])).of(ROWS)] == [4]
+
+
+def test_rows_behind_the_last_number_are_not_read() -> None:
+    read: list[int] = []
+
+    def rows() -> object:
+        for row in ROWS:
+            read.append(row.number)
+            yield row
+
+    assert [row.number for row in numbered_rows([2]).of(rows())] == [2]
+    assert max(read) <= 3
+
+
+async def test_the_failing_rows_of_the_run_before_are_run_again(folder: Folder) -> None:
+    await folder.ask()
+    finished = await folder.ask(rows="failing")
+    assert [row["id"] for row in table(finished)] == ["r2", "r4"]
+    assert finished.manifest["dataset"]["rows"] == "2,4,"
+    assert Path(finished.results).is_file()
