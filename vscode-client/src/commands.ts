@@ -8,10 +8,12 @@ import type { PreviewPanel } from "./preview/panel";
 import type { ResultsArguments, RunResult } from "./protocol";
 import type { ResultsPanel } from "./results/panel";
 import type { Session } from "./session";
+import type { TruncationPanel } from "./truncation/panel";
 
 /** Commands of the server that are registered here instead, because a panel belongs to them. */
 export const PANEL_COMMANDS = [
   "promptls.preview",
+  "promptls.truncationLab",
   "promptls.runExperiment",
   "promptls.showResults",
   "promptls.compareRuns",
@@ -21,13 +23,14 @@ export const PANEL_COMMANDS = [
 export interface CommandContext {
   session: Session;
   preview: PreviewPanel;
+  truncation: TruncationPanel;
   results: ResultsPanel;
   log: vscode.LogOutputChannel;
   extensionVersion: string;
 }
 
 export function registerCommands(context: CommandContext): vscode.Disposable {
-  const { session, preview, results, log } = context;
+  const { session, preview, truncation, results, log } = context;
   const onPrompt = (run: (argument: CommandArgument) => unknown) => async (given: unknown) => {
     const argument = argumentOf(given, activePrompt()?.uri.toString());
     if (argument === undefined) {
@@ -40,6 +43,9 @@ export function registerCommands(context: CommandContext): vscode.Disposable {
   const handlers: Record<string, (given: unknown) => unknown> = {
     "promptls.preview": onPrompt((argument) => {
       preview.show(argument);
+    }),
+    "promptls.truncationLab": onPrompt(({ uri }) => {
+      truncation.show(uri);
     }),
     "promptls.runExperiment": onPrompt((argument) => runExperiment(argument, context)),
     // A lens may name a run without a prompt.

@@ -11,6 +11,7 @@ import { onSelectedPython } from "./python";
 import { ResultsPanel } from "./results/panel";
 import { Session } from "./session";
 import { ServerStatus, TokenStatus } from "./status";
+import { TruncationPanel } from "./truncation/panel";
 
 const TYPING_PAUSE_MILLISECONDS = 300;
 
@@ -23,6 +24,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const started = new Session(context, { log, trace }, status, PANEL_COMMANDS);
   session = started;
   const preview = new PreviewPanel(started, context.extensionUri);
+  const truncation = new TruncationPanel(started, context.extensionUri);
   const results = new ResultsPanel(started, context.extensionUri);
   const extensionVersion = String((context.extension.packageJSON as { version: unknown }).version);
 
@@ -32,8 +34,9 @@ export function activate(context: vscode.ExtensionContext): void {
     status,
     started,
     preview,
+    truncation,
     results,
-    registerCommands({ session: started, preview, results, log, extensionVersion }),
+    registerCommands({ session: started, preview, truncation, results, log, extensionVersion }),
     vscode.window.registerWebviewPanelSerializer(PREVIEW_VIEW, {
       deserializeWebviewPanel: async (panel, state: unknown) => {
         preview.adopt(panel, (state as { uri?: string } | undefined)?.uri);

@@ -197,3 +197,56 @@ export const CHANGED = "promptls/changed";
 export interface ChangedParams {
   uri: string;
 }
+
+/** What the reader of the truncation lab may choose; what is left out is found. */
+export interface LabOptions {
+  input?: string | undefined;
+  cache?: string | undefined;
+  limits?: number[] | undefined;
+  turns?: number | undefined;
+}
+
+export interface LabArguments extends LabOptions {
+  uri: string;
+}
+
+export interface LabResult {
+  uri: string;
+  found: Lab | null;
+  failure: RenderingFailure | null;
+  cancelled: boolean;
+}
+
+/** What limits and steps do to a chat that grows. Counts are tokens, shares are between 0 and 1. */
+export interface Lab {
+  path: string;
+  encoding: string;
+  approximate: boolean;
+  /** The input that grows, and those that could grow instead. */
+  input: string;
+  inputs: string[];
+  limit: number | null;
+  step: number | null;
+  cache: { name: string; words: string };
+  chats: { name: string; source: string; generated: number; tokens: number[] }[];
+  limits: number[];
+  steps: number[];
+  cells: LabCell[];
+  best: { limit: number; step: number | null; reason: string }[];
+  advice: string;
+  unstable: { part: string; tokens: number } | null;
+}
+
+/** One limit with one step. */
+export interface LabCell {
+  limit: number;
+  step: number;
+  cacheRate: number;
+  keptRate: number;
+  lost: number;
+  needless: number;
+  breaks: number;
+  score: number;
+  failures: string[];
+  turns: { tokens: number[]; cached: number[]; lost: number[]; failed: number[] };
+}

@@ -94,17 +94,18 @@ class LivePreview:
         if question == "committed":
             return await committed(snapshot, self.path, Choice.from_json(argument), self._worker.render)
         if question == "source":
-            return self._source(optional(argument, "of", str) or _uri(self.path))
+            return self._source(optional(argument, "of", str) or self.path)
         raise WrongUse(f"there is no question `{question}`")
 
-    def _source(self, uri: str) -> dict[str, Any]:
-        """The text of one of the template files, and of no other file."""
+    def _source(self, of: str) -> dict[str, Any]:
+        """The text of one of the template files, by its path or URI, and of no other file."""
         snapshot = self._workspace.snapshot
-        templates = {_uri(path): path for path in (*snapshot.included(self.path), *self._files)}
-        template = snapshot.template(templates[uri]) if uri in templates else None
-        if template is None:
+        paths = (*snapshot.included(self.path), *self._files)
+        path = next((each for each in paths if of in {each, _uri(each)}), None)
+        template = snapshot.template(path) if path else None
+        if path is None or template is None:
             raise WrongUse("this is no file of the prompt")
-        return {"uri": uri, "name": Path(templates[uri]).name, "text": template.source.text}
+        return {"uri": _uri(path), "name": Path(path).name, "text": template.source.text}
 
     def _made_from(self) -> Iterable[str]:
         """The files that the rendering depends on, as far as the template says."""

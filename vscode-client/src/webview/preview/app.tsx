@@ -15,14 +15,16 @@ import type { Message } from "./request";
 import { currentRequest, RequestView } from "./requestView";
 import { SamplePicker } from "./samplePicker";
 import { contentOf } from "./sourceMap";
+import { SourcePane } from "./sourcePane";
 import { VIEWS, type View } from "./state";
-import { copy, ended, show, shown, view } from "./store";
+import { copy, ended, show, shown, sourcePlace, view } from "./store";
 import { Tokens } from "./tokens";
 
 export function App() {
   const { result, rendering, failure, outdated } = shown.value;
   return (
-    <div class="page">
+    <div class={sourcePlace.value === undefined ? "page" : "page with-source"}>
+      <SourcePane />
       <header class="bar">
         {ended.value ? (
           <p class="ended" role="alert">

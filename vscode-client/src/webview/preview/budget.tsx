@@ -11,7 +11,7 @@ export function Budget({ result, rendering }: { result: PreviewResult; rendering
   const limit = result.tokenLimit;
   const tokens = rendering?.tokens ?? 0;
   const kept = rendering?.tokens_kept ?? 0;
-  const isOver = limit !== null && tokens > limit;
+  const isOver = limit !== null && kept > limit;
   const isTried = choice.value.limit !== undefined || choice.value.step !== undefined;
   return (
     <div class="budget">
@@ -105,7 +105,6 @@ function Bar({ rendering, limit }: { rendering: Rendering; limit: number | null 
         />
       ))}
       {parts.length === 0 ? <span class="piece other" style={{ width: `${(100 * rendering.tokens_kept) / whole}%` }} /> : null}
-      {limit !== null && limit < whole ? <span class="limit-mark" style={{ left: `${(100 * limit) / whole}%` }} /> : null}
     </div>
   );
 }

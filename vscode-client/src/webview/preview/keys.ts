@@ -2,7 +2,7 @@
 
 import { stepRow } from "./samplePicker";
 import { VIEWS } from "./state";
-import { show, shown, toggleControls } from "./store";
+import { show, shown, sourcePlace, toggleControls } from "./store";
 
 export function listenForKeys(): void {
   document.addEventListener("keydown", (event) => {
@@ -19,6 +19,8 @@ export function listenForKeys(): void {
       document.getElementById("copy")?.click();
     } else if (event.key === "l") {
       toggleControls();
+    } else if (event.key === "Escape" && sourcePlace.value !== undefined) {
+      sourcePlace.value = undefined;
     } else if ((event.key === "[" || event.key === "]") && result !== undefined) {
       stepRow(result, event.key === "]" ? 1 : -1);
     } else {

@@ -39,7 +39,7 @@ export function SamplePicker({ result }: { result: PreviewResult }) {
           <>
             <bdi>{row === undefined ? (sample?.name ?? "no data") : `row ${row + 1}`}</bdi>
             {sample === null || sample.source === "" || sample.source === sample.name ? null : (
-              <bdi class="aside source">{sample.source}</bdi>
+              <bdi class="aside from">{sample.source}</bdi>
             )}
           </>
         }

@@ -24,6 +24,14 @@ export const cursor = signal<Cursor | undefined>(undefined);
 /** The place that the keyboard is at, in the part that has the focus. */
 export const walked = signal<Place | undefined>(undefined);
 export const ended = signal(false);
+export interface RevealedPlace {
+  line: number;
+  character?: number;
+  uri?: string;
+  path?: string;
+}
+/** The place of the template that a page in a browser shows beside the rendering. */
+export const sourcePlace = signal<RevealedPlace | undefined>(undefined);
 
 const host = connect<ToPage, FromPage>(receive, () => {
   ended.value = true;
@@ -124,8 +132,13 @@ export function ask<Answer>(question: string, argument: object): Promise<Answer>
   return host.ask(question, { uri: shown.value.result?.uri, ...argument });
 }
 
-export function reveal(line: number, place: { character?: number; uri?: string; path?: string } = {}): void {
-  host.post({ type: "reveal", line, ...place });
+/** Shows a place of the template: in the editor, or beside the rendering. */
+export function reveal(line: number, place: Omit<RevealedPlace, "line"> = {}): void {
+  if (inEditor) {
+    host.post({ type: "reveal", line, ...place });
+  } else {
+    sourcePlace.value = { line, ...place };
+  }
 }
 
 export function revealSegment(segment: Segment): void {

@@ -1,0 +1,112 @@
+/** The truncation lab: what limits and steps do to a chat that grows. */
+
+import * as path from "node:path";
+
+import * as vscode from "vscode";
+
+import { pageOf } from "../page";
+import type { LabOptions, LabResult } from "../protocol";
+import type { Session } from "../session";
+import type { FromPage, ToPage } from "./messages";
+
+export const TRUNCATION_VIEW = "promptls.truncationLab";
+
+/** One panel a window, for the prompt that was asked for last. */
+export class TruncationPanel implements vscode.Disposable {
+  readonly #session: Session;
+  readonly #extension: vscode.Uri;
+  readonly #changes: vscode.Disposable;
+  #panel: vscode.WebviewPanel | undefined;
+  #uri: string | undefined;
+  #options: LabOptions = {};
+  #asked = 0;
+
+  constructor(session: Session, extension: vscode.Uri) {
+    this.#session = session;
+    this.#extension = extension;
+    this.#changes = session.onChanged(({ uri }) => {
+      if (uri === this.#uri) {
+        this.#post({ type: "stale" });
+      }
+    });
+  }
+
+  /** Shows the lab of a prompt beside it. */
+  show(uri: string): void {
+    const isOther = uri !== this.#uri;
+    this.#uri = uri;
+    if (isOther) {
+      this.#options = {};
+    }
+    if (this.#panel === undefined) {
+      const panel = vscode.window.createWebviewPanel(
+        TRUNCATION_VIEW,
+        "Truncation Lab",
+        { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
+        {
+          enableScripts: true,
+          retainContextWhenHidden: true,
+          localResourceRoots: [vscode.Uri.joinPath(this.#extension, "out", "webview")],
+        },
+      );
+      panel.iconPath = vscode.Uri.joinPath(this.#extension, "icons", "results.svg");
+      panel.webview.onDidReceiveMessage((message: FromPage) => this.#receive(message));
+      panel.onDidDispose(() => {
+        this.#panel = undefined;
+        this.#uri = undefined;
+      });
+      this.#panel = panel;
+      // The page asks when it is ready.
+      panel.webview.html = pageOf(panel.webview, this.#extension, "truncation", "Truncation Lab");
+    } else {
+      this.#panel.reveal(undefined, true);
+      void this.#explore();
+    }
+    this.#panel.title = `Truncation ${path.posix.basename(vscode.Uri.parse(uri).path)}`;
+  }
+
+  dispose(): void {
+    this.#changes.dispose();
+    this.#panel?.dispose();
+  }
+
+  async #explore(): Promise<void> {
+    const uri = this.#uri;
+    if (uri === undefined) {
+      return;
+    }
+    this.#asked += 1;
+    const number = this.#asked;
+    this.#post({ type: "busy" });
+    try {
+      const argument = { uri, ...this.#options };
+      const result = await this.#session.executeWithProgress<LabResult>("promptls.truncationLab", argument, "Truncation lab");
+      if (number === this.#asked) {
+        this.#post({ type: "show", result });
+      }
+    } catch (error) {
+      if (number === this.#asked) {
+        this.#post({ type: "fail", message: error instanceof Error ? error.message : String(error) });
+      }
+    }
+  }
+
+  async #receive(message: FromPage): Promise<void> {
+    switch (message.type) {
+      case "ready":
+        await this.#explore();
+        return;
+      case "explore":
+        this.#options = message.options;
+        await this.#explore();
+        return;
+      case "copy":
+        await vscode.env.clipboard.writeText(message.text);
+        vscode.window.setStatusBarMessage(`$(check) Copied ${message.what}`, 3000);
+    }
+  }
+
+  #post(message: ToPage): void {
+    void this.#panel?.webview.postMessage(message);
+  }
+}
