@@ -272,6 +272,16 @@ REFUSED = {
         "Jinja's own",
     ),
     "a global": ("- name: a\n  content: '{{ ra<CURSOR>nge(3) }}'\n", "x", "Jinja's own"),
+    "a method": (
+        "- name: a\n  content: '{{ a.it<CURSOR>ems() }}'\n",
+        "x",
+        "`items` cannot be renamed: it is a method of every mapping",
+    ),
+    "an attribute of a namespace": (
+        "{% set n = namespace(count=1) %}\n- name: a\n  content: '{{ n.co<CURSOR>unt }}'\n",
+        "x",
+        "`count` cannot be renamed: it is no key of an input",
+    ),
     "a filter": ("- name: a\n  content: '{{ a | tr<CURSOR>im }}'\n", "x", "`trim` cannot be renamed"),
     "a keyword": ("- name: a\n  content: '{% i<CURSOR>f a %}{% endif %}'\n", "x", "`if` cannot be renamed"),
     "prompt poet's": (

@@ -121,6 +121,10 @@ def _nothing(template: Template, offset: int) -> str:
     place = word_at(located.chunk.text, inside) if in_tag else None
     if place is not None:
         word = located.chunk.text[place.start : place.end]
+        if located.chunk.text[: place.start].rstrip().endswith("."):
+            if word in DICT_METHODS:
+                return f"`{word}` cannot be renamed: it is a method of every mapping"
+            return f"`{word}` cannot be renamed: it is no key of an input, as far as can be told"
         if word in FILTERS | TESTS | KEYWORDS | _OPERATORS:
             return f"`{word}` cannot be renamed: it is Jinja's own"
         return f"`{word}` cannot be renamed: it is no name that the template gives"
