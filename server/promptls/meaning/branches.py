@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from promptls.syntax.chunk import Chunk
+from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import Piece
 from promptls.syntax.jinja.blocks import BlockTag, block_tags, loose_tags
 from promptls.syntax.source import Source
@@ -22,9 +22,14 @@ class OpenBlock(NamedTuple):
 
 
 class Branches(NamedTuple):
-    """The branches of a piece, at offsets from its start; blocks that are never closed reach to its end."""
+    """The branches of a piece, at offsets from its start.
+
+    A block that the piece does not close is none: it may be one that is just being written. `unclosed`
+    are the places of the tags that open such blocks.
+    """
 
     piece: Piece
+    unclosed: frozenset[int]
 
     def at(self, offset: int) -> tuple[OpenBlock, ...]:
         """The blocks around the place at `offset`, outermost first."""
@@ -38,6 +43,8 @@ class Branches(NamedTuple):
                     break
                 _pass(stack, loose_tags(child), begin)
         _pass(stack, (tag for tag in block_tags(piece) if start + tag.span.start <= offset), start)
+        if self.unclosed:
+            stack = [block for block in stack if block.opening not in self.unclosed]
         return tuple(stack)
 
     def is_unconditional(self, offset: int) -> bool:
@@ -60,12 +67,26 @@ def are_exclusive(first: tuple[OpenBlock, ...], second: tuple[OpenBlock, ...]) -
 
 def branches_of(source: Source) -> Branches:
     """The branches of a file."""
-    return Branches(source.root)
+    return _branches(source.root)
 
 
+@kept
 def chunk_branches(chunk: Chunk) -> Branches:
     """The branches of a chunk by itself."""
-    return Branches(chunk)
+    return _branches(chunk)
+
+
+def _branches(piece: Piece) -> Branches:
+    """The branches of a piece, with those blocks that it does not close, or closes by another's tag."""
+    stack: list[BlockTag] = []
+    unclosed: set[int] = set()
+    for tag in loose_tags(piece):
+        if tag.action == "open":
+            stack.append(tag)
+        elif tag.action == "close" and any(block.keyword == tag.keyword for block in stack):
+            while (opening := stack.pop()).keyword != tag.keyword:
+                unclosed.add(opening.span.start)
+    return Branches(piece, frozenset([*unclosed, *(tag.span.start for tag in stack)]))
 
 
 def _pass(stack: list[OpenBlock], tags: Iterable[BlockTag], start: int) -> None:

@@ -16,8 +16,14 @@ from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.projection import stands_alone
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
+from promptls.syntax.yaml.salvage import salvaged_mapping
 from promptls.syntax.yaml.under_jinja import chunk_yaml
-from promptls.systems.opencompass.vocabulary import DIALOGUE_KEYS, INFER_KEYS
+from promptls.systems.opencompass.vocabulary import (
+    DIALOGUE_KEYS,
+    INFER_KEYS,
+    LABEL_INFERENCERS,
+    TEMPLATE_TYPES,
+)
 from promptls.text.span import Span
 
 _PRINTING: Final = frozenset({"if", "elif", "else", "endif", "for", "endfor", "include", "import", "call"})
@@ -32,7 +38,7 @@ class Form(Enum):
     MESSAGES = "list of messages"
     OTHER = "something else"
     MISSING = "nothing"
-    UNKNOWN = "printed by Jinja"
+    UNKNOWN = "printed by Jinja, or for a class of its own"
 
 
 class Label(NamedTuple):
@@ -146,6 +152,13 @@ class Evaluation:
                 return False
         return name != "ZeroRetriever"
 
+    def used_bodies(self, template: EvaluationTemplate) -> tuple[Node, ...]:
+        """The texts and dialogues that go into a prompt: of labels that no inferencer weighs, the first's."""
+        if template is not self.asked:
+            return () if self.retrieves is False else template.bodies
+        weighs = self.inferencer_class is None or self.inferencer_class in LABEL_INFERENCERS
+        return template.bodies if weighs else template.bodies[:1]
+
     @property
     def output_column(self) -> str | None:
         """The reader's column with the answer."""
@@ -174,8 +187,15 @@ class Evaluation:
 
 @kept
 def evaluation_of(chunk: Chunk) -> Evaluation | None:
-    """The evaluation prompt in a file's one chunk, or None where its YAML is no mapping."""
-    root = next((root for root in chunk_yaml(chunk).roots if isinstance(root, Mapping)), None)
+    """The evaluation prompt in a file's one chunk, or None where its YAML is no mapping.
+
+    Of broken YAML, what can be read of its keys.
+    """
+    yaml = chunk_yaml(chunk)
+    root = next((root for root in yaml.roots if isinstance(root, Mapping)), None)
+    is_broken = root is None and bool(yaml.problems)
+    if is_broken:
+        root = salvaged_mapping(chunk)
     if root is None:
         return None
     inside = root.value("infer_cfg")
@@ -190,7 +210,7 @@ def evaluation_of(chunk: Chunk) -> Evaluation | None:
         inferencer=holder.entry("inferencer"),
         reader=reader if isinstance(reader, Mapping) else None,
         meta=root.entry("meta_template"),
-        is_open=_is_open(chunk, root),
+        is_open=is_broken or _is_open(chunk, root),
     )
 
 
@@ -233,7 +253,11 @@ def _template(entry: Entry | None) -> EvaluationTemplate | None:
     if not isinstance(mapping, Mapping):
         is_printed = isinstance(mapping, Scalar) and mapping.dynamic
         return EvaluationTemplate(entry, Form.UNKNOWN if is_printed else Form.OTHER, None)
-    if class_name(mapping) == "RawPromptTemplate":
+    kind = class_name(mapping)
+    if kind is not None and kind not in TEMPLATE_TYPES:
+        # A class of the data set's own takes what it likes.
+        return EvaluationTemplate(entry, Form.UNKNOWN, None)
+    if kind == "RawPromptTemplate":
         messages = mapping.value("messages")
         form = Form.MESSAGES if isinstance(messages, Sequence) else _form(messages, Form.OTHER)
         return EvaluationTemplate(entry, form, messages)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import yaml
 
@@ -14,7 +14,7 @@ from promptls.settings.valid_part import Invalid, valid_part
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.compose import compose
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
-from promptls.syntax.yaml.salvage import TOP_KEY, may_be_left_out
+from promptls.syntax.yaml.salvage import TOP_KEY, may_be_left_out, mended_key
 from promptls.text.lines import line_end
 from promptls.text.nearest import did_you_mean
 from promptls.text.span import NOWHERE, Span
@@ -93,16 +93,33 @@ def header_of(source: Source) -> Declarations | None:
         if tag.kind == "comment" and not tag.unclosed and tag.text.startswith(OPENING):
             closing = len(CLOSING) if tag.text.endswith(CLOSING) else 2
             inside = tag.text[len(OPENING) : len(tag.text) - closing]
-            return _read(inside, tag.span.start, tag.span.start + len(OPENING), tag.span.end)
+            return _read(inside, tag.span.start, tag.span.start + len(OPENING), tag.span.end, _NOT_GROWN)
         if tag.kind != "comment":
             return None
     return None
 
 
+class _Growth(NamedTuple):
+    """Where a header was mended: the offset behind the characters that were put in, and their number."""
+
+    offset: int
+    number: int
+
+    def written(self, offset: int) -> int:
+        """The place in the header as it is written of a place in the mended one."""
+        if offset >= self.offset:
+            return offset - self.number
+        return min(offset, self.offset - self.number)
+
+
+_NOT_GROWN: Final = _Growth(0, 0)
+
+
 @lru_cache(maxsize=64)
-def _read(text: str, begin: int, base: int, end: int) -> Declarations:
+def _read(text: str, begin: int, base: int, end: int, grown: _Growth) -> Declarations:
     def span(first: int, last: int) -> Span:
-        return Span(base + first, base + first + len(text[first:last].rstrip()))
+        last = first + len(text[first:last].rstrip())
+        return Span(base + grown.written(first), base + grown.written(last))
 
     composed = compose(text, span, lambda _span: False)
     if composed.error:
@@ -112,10 +129,10 @@ def _read(text: str, begin: int, base: int, end: int) -> Declarations:
             offset = text.rfind("\n", 0, written) + 1
         place = Span(base + offset, base + max(line_end(text, offset), offset + 1))
         problem = HeaderProblem("syntax", place, composed.error.message)
-        rest = _without_broken_keys(text)
-        if rest is None:
+        mended = _without_broken_keys(text)
+        if mended is None:
             return Declarations(Span(begin, end), problems=(problem,))
-        declared = _read(rest, begin, base, end)
+        declared = _read(mended[0], begin, base, end, mended[1])
         return replace(declared, problems=(problem, *declared.problems))
     if composed.root is None:
         return Declarations(Span(begin, end))
@@ -136,22 +153,28 @@ def _read(text: str, begin: int, base: int, end: int) -> Declarations:
     return declarations_of(composed.root, data, Span(begin, end), frozenset())
 
 
-def _without_broken_keys(text: str) -> str | None:
+def _without_broken_keys(text: str) -> tuple[str, _Growth] | None:
     """The header with spaces for the keys whose YAML is broken, so that all others keep their places.
 
-    None where that mends nothing, and where one of them decides what the names in the file mean.
+    A key that decides what the names in the file mean is mended, at one place in the header at most. None
+    where that cannot be, and where all of it mends nothing.
     """
-    rest, above = [], ""
+    rest, above = "", ""
+    grown = _NOT_GROWN
     for block in TOP_KEY.split(text):
         if _is_mapping(block):
-            rest.append(block)
+            rest += block
+        elif grown is _NOT_GROWN and (mended := mended_key(block)) is not None:
+            number = len(mended) - len(block)
+            if number:
+                grown = _Growth(len(rest) + len(mended.rstrip()), number)
+            rest += mended
         elif may_be_left_out(block, above):
-            rest.append(_BUT_LINE_BREAK.sub(" ", block))
+            rest += _BUT_LINE_BREAK.sub(" ", block)
         else:
             return None
         above = block
-    mended = "".join(rest)
-    return mended if mended != text and _is_mapping(mended) else None
+    return (rest, grown) if rest != text and _is_mapping(rest) else None
 
 
 def _is_mapping(text: str) -> bool:

@@ -104,7 +104,7 @@ def _items(chunk: Chunk) -> ChunkItems:
     spans: dict[int, Span] = {}
     others: list[Node] = []
     yaml = chunk_yaml(chunk)
-    if not yaml.roots and yaml.problems:
+    if not yaml.roots:
         return ChunkItems(tuple(_salvaged(chunk)), ())
     for root in yaml.roots:
         if not isinstance(root, Sequence):

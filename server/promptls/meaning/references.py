@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.jinja.nodes import Collection, Constant, Statement
+from promptls.syntax.jinja.nodes import Collection, Constant, Missing
 from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scan import Tag
 from promptls.text.span import Span
 
 
@@ -23,23 +24,24 @@ class TemplateReference(NamedTuple):
     alternatives: tuple[str, ...] = ()
     ignore_missing: bool = False
     with_context: bool = False
+    is_unfinished: bool = False
+    """Whether the tag is still being written, so that nobody knows yet what it will name."""
 
 
 @kept
 def template_references(chunk: Chunk) -> tuple[TemplateReference, ...]:
     """The templates that the chunk's tags name, in order."""
     return tuple(
-        reference
-        for tag in chunk.tags
-        if tag.kind == "statement" and (reference := _reference(tag_tree(tag).statement, tag.span.start))
+        reference for tag in chunk.tags if tag.kind == "statement" and (reference := _reference(tag))
     )
 
 
-def _reference(statement: Statement, base: int) -> TemplateReference | None:
+def _reference(tag: Tag) -> TemplateReference | None:
+    statement = tag_tree(tag).statement
     template = statement.template
     if template is None:
         return None
-    span = template.span.shifted(base)
+    span = template.span.shifted(tag.span.start)
     name: str | None = None
     alternatives: tuple[str, ...] = ()
     if isinstance(template, Constant) and isinstance(template.value, str):
@@ -50,5 +52,11 @@ def _reference(statement: Statement, base: int) -> TemplateReference | None:
             alternatives = tuple(texts)
             name = texts[0] if texts else None
     return TemplateReference(
-        statement.keyword, name, span, alternatives, statement.ignore_missing, statement.with_context
+        statement.keyword,
+        name,
+        span,
+        alternatives,
+        statement.ignore_missing,
+        statement.with_context,
+        is_unfinished=bool(tag.unclosed) or isinstance(template, Missing),
     )

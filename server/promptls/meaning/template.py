@@ -68,12 +68,12 @@ class Template:
 
     @cached_property
     def root(self) -> Mapping | None:
-        """The mapping under the Jinja; of a prompt object with broken YAML the keys that can be read."""
+        """The mapping under the Jinja; of one with broken YAML the keys that can be read."""
         yaml = chunk_yaml(self.source.first_chunk)
         for root in yaml.roots:
             if isinstance(root, Mapping):
                 return root
-        if yaml.problems and self.kind is Kind.OBJECT:
+        if yaml.problems and self.kind in {Kind.OBJECT, Kind.EVALUATION}:
             return salvaged_mapping(self.source.first_chunk)
         return None
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from promptls.meaning.scopes import Binding
+from promptls.rules.removed_tag import tag_at
 from promptls.rules.rule import FileContext
 from promptls.text.span import Span
 from promptls.workspace.contract import contract_of, names_handed_on
+
+_STRING: Final = re.compile(r"'[^'\r\n]*(?:'|$)|\"[^\"\r\n]*(?:\"|$)", re.MULTILINE)
+"""A string, which reads nothing; one that is not closed ends with its line."""
 
 
 def unread(context: FileContext, kind: str) -> Iterator[Binding]:
@@ -34,8 +39,27 @@ def unread(context: FileContext, kind: str) -> Iterator[Binding]:
 
 
 def may_be_read_in_broken_text(context: FileContext, name: str, known: Span) -> bool:
-    """Whether a syntax error may hide that a name is read: it stands in the text outside of the span `known`."""
-    if not context.template.syntax_problems:
-        return False
-    words = re.compile(rf"\b{re.escape(name)}\b").finditer(context.template.source.text)
-    return any(not known.start <= word.start() < known.end for word in words)
+    """Whether an error in a tag may hide that a name is read: it stands in that tag or behind it on its line.
+
+    The place `known`, where the name is bound, is no reading. A raw block that is never closed may hide what stands behind it.
+    """
+    source = context.template.source
+    found = False
+    for problem in context.template.syntax_problems:
+        if found or problem.language != "jinja":
+            continue
+        located = source.located(problem.span.start)
+        number = tag_at(located.chunk, problem.span.start - located.start)
+        if number is None:
+            continue
+        tag = located.chunk.tags[number]
+        start = located.start + tag.span.start
+        end = source.line_span(source.place(located.start + tag.span.end).line).end
+        if tag.kind == "raw":
+            end = located.start + located.chunk.length
+        text = source.slice(Span(start, end))
+        if tag.kind != "raw":
+            text = _STRING.sub(lambda match: " " * len(match.group()), text)
+        words = re.compile(rf"\b{re.escape(name)}\b").finditer(text)
+        found = any(not known.start <= start + word.start() < known.end for word in words)
+    return found

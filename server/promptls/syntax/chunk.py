@@ -14,10 +14,11 @@ from functools import cached_property, wraps
 from typing import Final, NamedTuple, TypeVar
 
 from promptls.syntax.jinja.scan import UNSEEN, Tag, items_pattern, scan
-from promptls.text.lines import line_starts
+from promptls.text.lines import line_end, line_starts
 from promptls.text.span import Span
 
-_CONTENT: Final = re.compile(r"^[ \t]*(?!---(?:\s|$)|#|%)\S", re.MULTILINE)
+_CONTENT: Final = re.compile(r"^[ \t]*(?!---(?:\s|$)|#|%|\{[ \t]*$)\S", re.MULTILINE)
+"""Text that is more than a comment, the beginning of a document, or the first brace of a tag."""
 
 
 class Chunk:
@@ -62,6 +63,8 @@ class Chunk:
             if tag.kind == "raw":
                 pieces.append(self.text[tag.body.start : tag.body.end])
             position = tag.span.end
+            if tag.kind == "comment" and tag.unclosed:  # what stands on its line is to be the comment
+                position = line_end(self.text, position)
         return bool(_CONTENT.search(" ".join([*pieces, self.text[position:]])))
 
 

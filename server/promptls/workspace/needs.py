@@ -138,7 +138,7 @@ class _Search:
         is_whole = True
         all_below: dict[TemplateReference, Needs] = {}
         for reference, target in targets(self._snapshot, path):
-            if target is None:
+            if target is None and not reference.is_unfinished:
                 is_whole = is_whole and reference.ignore_missing and reference.name is not None
             if target is None or target in self._around or not passes_data(reference):
                 continue

@@ -24,6 +24,8 @@ _NESTING: Final = re.compile(rf"(?:[-?:][ \t]+){{{MAX_DEPTH}}}")
 _DASHED: Final = re.compile(r"-[A-Za-z_]\w*[ ]*:(?=[ \r\n]|\Z)")
 """A key right behind the dash of what was to be a list item."""
 _ALIAS: Final = re.compile(r"\*(\S+)")
+_MOST_BEHIND_BRACKET: Final = 10_000
+"""How many characters behind its bracket an error of a list or mapping in brackets is looked for."""
 _AT_CONTEXT: Final = (
     "could not find expected ':'",
     "found unexpected end of stream",
@@ -118,6 +120,8 @@ def _placed(error: yaml.MarkedYAMLError, text: str) -> YamlError:
     if error.context_mark and problem in _AT_CONTEXT:
         mark = error.context_mark
     offset = min(mark.index, len(text)) if mark else 0
+    if (error.context or "").startswith("while parsing a flow"):
+        offset = _bracket_above(text, offset)
     alias = ""
     if "undefined alias" in problem and (match := _ALIAS.match(text, offset)):
         alias = match.group(1)
@@ -128,6 +132,22 @@ def _placed(error: yaml.MarkedYAMLError, text: str) -> YamlError:
     elif "tab" in problem or text[offset : offset + 1] == "\t":
         message = "a tab cannot indent YAML; use spaces"
     return YamlError(offset, message, alias)
+
+
+def _bracket_above(text: str, offset: int) -> int:
+    """Where the bracket stands that is open at `offset`, if that is on a line above; else `offset`.
+
+    What follows in the next lines is not wrong by itself: the bracket is not closed.
+    """
+    depth = 0
+    for place in range(offset - 1, max(offset - _MOST_BEHIND_BRACKET, 0) - 1, -1):
+        if text[place] in "]}":
+            depth += 1
+        elif text[place] in "[{" and depth:
+            depth -= 1
+        elif text[place] in "[{":
+            return place if "\n" in text[place:offset] else offset
+    return offset
 
 
 def _line_at(text: str, offset: int) -> int:

@@ -20,9 +20,14 @@ _ITEM: Final = re.compile(r"-(?P<space>[ ]+)(?=[^\s#])", re.MULTILINE)
 _KEY: Final = re.compile(r"(?P<key>[A-Za-z_][\w-]*)[ ]*:(?=[ \r\n]|\Z)")
 TOP_KEY: Final = re.compile(r"^(?=[^\s#-])", re.MULTILINE)
 """Where a key of the outermost mapping begins."""
-_DECIDING_KEY: Final = re.compile(r"\W*(?:instruction|input_keys|output_key|functions)\b")
+_DECIDING_KEY: Final = re.compile(
+    r"\W*(?:instruction|input_keys|output_key|functions|infer_cfg|ice_template|prompt_template|retriever)\b"
+)
+_BARE_KEY: Final = re.compile(r"[A-Za-z_]\w*\s*")
+_INNER_KEY: Final = re.compile(r"[ ]+(?:-[ ]+)?[A-Za-z_]\w*[ ]*:(?=[ \r\n]|\Z)")
+_BEGUN_INNER_KEY: Final = re.compile(r"[ ]+[A-Za-z_]\w*:?[^ ]*")
 _BEGUN_KEY: Final = re.compile(r"[A-Za-z_]\w*[ ]*(?::|$)", re.MULTILINE)
-_WAITING: Final = (":", "-", "|", ">")
+_WAITING: Final = re.compile(r"(?::|(?:^|[ ])-|[: ][|>][-+0-9]*)\s*\Z", re.MULTILINE)
 """How a line ends whose value stands below it."""
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 
@@ -70,9 +75,63 @@ def salvaged_item(chunk: Chunk) -> Salvaged | None:
 
 
 def may_be_left_out(key: str, above: str) -> bool:
-    """Whether the broken text is a key by itself, without which the others mean what they mean with it."""
-    is_key = _BEGUN_KEY.match(key) and not _DECIDING_KEY.match(key)
-    return bool(is_key) and not above.rstrip().endswith(_WAITING)
+    """Whether the broken text is a key by itself, without which the others mean what they mean with it.
+
+    A key that decides what others mean may be left out as long as it has no value yet.
+    """
+    is_key = _BEGUN_KEY.match(key) and (not _DECIDING_KEY.match(key) or _BARE_KEY.fullmatch(key))
+    return bool(is_key) and not _WAITING.search(above)
+
+
+def mended_key(block: str) -> str | None:
+    """The broken text of a key that decides what others mean, with what it lacks put in; else None.
+
+    Quotes and brackets that are open are closed at the end of its text, and nowhere else: all other
+    characters keep their places. Of a key with one line for each thing, the values of those lines that are
+    broken become blank.
+    """
+    if not _DECIDING_KEY.match(block):
+        return None
+    written = block.rstrip()
+    closed = f"{written}{_closing(written)}{block[len(written) :]}"
+    for mended in (_without_broken_values(block), closed):
+        composed = compose(mended, Span, lambda _span: False)
+        if isinstance(composed.root, Mapping) and len(composed.root.entries) == 1:
+            return mended
+    return None
+
+
+def _closing(text: str) -> str:
+    """The quotes and brackets that close what is open at the end of a text."""
+    needed: list[str] = []
+    quote = ""
+    before = ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote and before != "\\" else quote
+        elif letter in "'\"" and before in " [{,:":
+            quote = letter
+        elif letter in "[{":
+            needed.append("]" if letter == "[" else "}")
+        elif needed and letter == needed[-1]:
+            needed.pop()
+        before = letter
+    return quote + "".join(reversed(needed))
+
+
+def _without_broken_values(block: str) -> str:
+    """The lines of a block with spaces for those values that are broken by themselves."""
+    head, *lines = block.splitlines(keepends=True)
+    kept = [head]
+    for line in lines:
+        key = _INNER_KEY.match(line)
+        text = line.rstrip("\r\n")
+        if key is None and _BEGUN_INNER_KEY.fullmatch(text):
+            line = " " * len(text) + line[len(text) :]  # noqa: PLW2901 - the line as it is kept
+        elif key and compose(text.strip(), Span, lambda _span: False).error is not None:
+            line = key.group() + " " * (len(text) - key.end()) + line[len(text) :]  # noqa: PLW2901 - as above
+        kept.append(line)
+    return "".join(kept)
 
 
 @kept
@@ -88,6 +147,8 @@ def salvaged_mapping(chunk: Chunk) -> Mapping | None:
     for stretch in TOP_KEY.split(projection.text):
         end = start + len(stretch)
         found = _read(chunk, projection, start, end)
+        if not found and (mended := mended_key(stretch)):
+            found = _read(chunk, projection, start, end, mended)
         if not found and stretch.strip() and not may_be_left_out(stretch, above):
             return None
         entries += found
@@ -113,16 +174,18 @@ def _segments(text: str, first: int) -> Iterator[tuple[int, int]]:
     yield start, len(text)
 
 
-def _read(chunk: Chunk, projection: Projection, start: int, end: int) -> tuple[Entry, ...]:
-    """The entries in a stretch that is read by itself; none where it cannot be."""
+def _read(
+    chunk: Chunk, projection: Projection, start: int, end: int, mended: str | None = None
+) -> tuple[Entry, ...]:
+    """The entries in a stretch, or in what it was mended to, read by itself; none where it cannot be."""
     column = start - (projection.text.rfind("\n", 0, start) + 1)
     padding = " " * column
     placed = spans(projection)
 
     def span(first: int, last: int) -> Span:
-        return placed(max(first - column, 0) + start, max(last - column, 0) + start)
+        return placed(min(max(first - column, 0) + start, end), min(max(last - column, 0) + start, end))
 
-    composed = compose(padding + projection.text[start:end], span, dynamics(chunk))
+    composed = compose(padding + (mended or projection.text[start:end]), span, dynamics(chunk))
     root = composed.root
     return root.entries if isinstance(root, Mapping) else ()
 
