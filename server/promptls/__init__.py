@@ -6,6 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from promptls.datasets.backends.backend import Backend
+    from promptls.datasets.table import Dataset, DatasetStream
+    from promptls.experiments.written import experiment
+    from promptls.experiments.written_results import ExperimentResults
     from promptls.library.error import PromptError
     from promptls.library.prompt import RAGAS_CACHE_HOME, Prompt, PromptValue
     from promptls.library.rendered import RenderedPrompt, TokenCounts
@@ -18,6 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RAGAS_CACHE_HOME",
+    "Backend",
+    "Dataset",
+    "DatasetStream",
+    "ExperimentResults",
     "Markers",
     "MetricResult",
     "Prompt",
@@ -30,6 +38,7 @@ __all__ = [
     "TokenCounts",
     "__version__",
     "discrete_metric",
+    "experiment",
     "load",
     "numeric_metric",
     "ranking_metric",
@@ -38,6 +47,11 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOME = {
+    "Backend": "promptls.datasets.backends.backend",
+    "Dataset": "promptls.datasets.table",
+    "DatasetStream": "promptls.datasets.table",
+    "ExperimentResults": "promptls.experiments.written_results",
+    "experiment": "promptls.experiments.written",
     "Markers": "promptls.systems.prompt_poet.cleanup",
     "MetricResult": "promptls.metrics.result",
     "Prompt": "promptls.library.prompt",

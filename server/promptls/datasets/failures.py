@@ -31,6 +31,12 @@ def opened(path: Path) -> Iterator[TextIO]:
         yield stream
 
 
+def opened_bytes(path: Path) -> None:
+    """Raises what `opened` raises for a file that is not there or cannot be read, whatever is in it."""
+    with opened(path):
+        pass
+
+
 def not_utf8(path: Path, error: UnicodeDecodeError) -> Failure:
     """The failure of a file whose bytes are no UTF-8."""
     return Failure(

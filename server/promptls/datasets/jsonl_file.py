@@ -22,14 +22,14 @@ class JsonlFile:
 
     def rows(self) -> Iterator[Row]:
         """Each row, read while it is asked for; a key that a row lacks is None."""
-        for number, (line, values) in enumerate(_objects(self.path), start=1):
+        for number, (line, values) in enumerate(row_objects(self.path), start=1):
             yield Row(number, line, {column: values.get(column) for column in self.columns})
 
 
 def open_file(path: Path) -> JsonlFile:
     """The data set in the file at `path`; its columns are the keys of all rows, in order of appearance."""
     columns: dict[str, None] = {}
-    for _, values in _objects(path):
+    for _, values in row_objects(path):
         columns.update(dict.fromkeys(values))
     if not columns:
         raise Failure(
@@ -38,7 +38,8 @@ def open_file(path: Path) -> JsonlFile:
     return JsonlFile(path, tuple(columns))
 
 
-def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def row_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each object, with its line from 0; raises Failure at a line that is none."""
     with opened(path) as stream:
         try:
             for line, text in enumerate(stream):

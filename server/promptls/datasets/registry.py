@@ -12,10 +12,18 @@ from promptls.text.failure import FilePlace, WrongUse
 BACKENDS: dict[str, str] = {
     "local/csv": "promptls.datasets.csv_file",
     "local/jsonl": "promptls.datasets.jsonl_file",
+    "local/json": "promptls.datasets.json_file",
+    "local/parquet": "promptls.datasets.parquet_file",
 }
 """The module of each back end by the name that Ragas gives it."""
 
-_BACKEND_OF_SUFFIX = {".csv": "local/csv", ".jsonl": "local/jsonl", ".ndjson": "local/jsonl"}
+_BACKEND_OF_SUFFIX = {
+    ".csv": "local/csv",
+    ".jsonl": "local/jsonl",
+    ".ndjson": "local/jsonl",
+    ".json": "local/json",
+    ".parquet": "local/parquet",
+}
 SUFFIXES: tuple[str, ...] = tuple(_BACKEND_OF_SUFFIX)
 """The endings of files that are data sets."""
 

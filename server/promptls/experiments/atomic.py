@@ -1,33 +1,7 @@
-"""Files that are there as a whole or not at all."""
+"""Files that are there as a whole or not at all, as those of data sets are."""
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TextIO
+from promptls.datasets.atomic import replaced
 
-
-@contextmanager
-def replaced(path: Path) -> Iterator[TextIO]:
-    """A stream whose text takes the place of the file at `path` when the block ends without an error.
-
-    After an error, `path` is as before and nothing else is left in its folder. Raises OSError.
-    """
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogatepass", newline="") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        # A temporary file is private; results are as readable as what the user writes by hand.
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+__all__ = ["replaced"]
