@@ -1,4 +1,8 @@
-"""A real HTTP server that speaks the chat completions protocol, and misbehaves when told to."""
+"""A real HTTP server that speaks the protocols of models, and misbehaves when told to.
+
+OpenAI's chat completions; by the path of the request also Anthropic's messages, Google's generateContent and
+Bedrock's converse.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +40,7 @@ class ModelServer:
         self.url = url
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
         self.queue: list[Reply] = []
         self.reply: Callable[[dict[str, Any]], Reply] = lambda _body: Reply()
         self.asked = threading.Event()
@@ -77,8 +82,9 @@ def model_server() -> Iterator[ModelServer]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            server.paths.append(self.path)
             reply = server.answer(body, dict(self.headers))
-            content = reply.raw if reply.raw is not None else completion(reply.content, body)
+            content = reply.raw if reply.raw is not None else _in_protocol(self.path, reply.content, body)
             self.send_response(reply.status)
             for name, value in {"Content-Type": "application/json", **reply.headers}.items():
                 self.send_header(name, value)
@@ -93,6 +99,14 @@ def model_server() -> Iterator[ModelServer]:
             self.wfile.write(content)
             if reply.cut:
                 self.close_connection = True
+
+        def do_GET(self) -> None:
+            server.paths.append(self.path)
+            content = json.dumps({"object": "list", "data": [{"id": "small"}, {"id": "large"}]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
 
         def log_message(self, *_arguments: Any) -> None:
             pass
@@ -114,4 +128,36 @@ def completion(content: str, body: dict[str, Any]) -> bytes:
         "choices": [{"message": {"role": "assistant", "content": content}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 7, "completion_tokens": 3},
     }
+    return json.dumps(value).encode()
+
+
+def _in_protocol(path: str, content: str, body: dict[str, Any]) -> bytes:
+    """The answer as the protocol of the path has it."""
+    if path.partition("?")[0].endswith("/messages"):
+        value: dict[str, Any] = {
+            "id": "m",
+            "type": "message",
+            "role": "assistant",
+            "model": body["model"],
+            "content": [{"type": "text", "text": content}],
+            "stop_reason": "end_turn",
+            "stop_sequence": None,
+            "usage": {"input_tokens": 7, "output_tokens": 3},
+        }
+    elif ":generateContent" in path:
+        value = {
+            "candidates": [
+                {"content": {"role": "model", "parts": [{"text": content}]}, "finishReason": "STOP"}
+            ],
+            "usageMetadata": {"promptTokenCount": 7, "candidatesTokenCount": 3, "totalTokenCount": 10},
+        }
+    elif path.endswith("/converse"):
+        value = {
+            "output": {"message": {"role": "assistant", "content": [{"text": content}]}},
+            "stopReason": "end_turn",
+            "usage": {"inputTokens": 7, "outputTokens": 3, "totalTokens": 10},
+            "metrics": {"latencyMs": 1},
+        }
+    else:
+        return completion(content, body)
     return json.dumps(value).encode()

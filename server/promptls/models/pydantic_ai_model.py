@@ -49,6 +49,8 @@ class PydanticAiModel:
 
     def __init__(self, reference: ModelReference, key: str | None) -> None:
         self.name = reference.name
+        # boto3 knows no such setting for a request; its client is told above all of them.
+        self._settings = {} if reference.provider == "bedrock" else {"max_retries": 0}
         if key and not (key.isascii() and key.isprintable()):
             raise ModelError(
                 "the API key has characters that a key cannot have", "set the variable to the key alone"
@@ -77,19 +79,19 @@ class PydanticAiModel:
     ) -> Completion:
         """The model's answer, held to `json_schema` where it can be; nothing is added to the prompt."""
         from pydantic_ai import direct
-        from pydantic_ai.exceptions import AgentRunError, ModelAPIError, UserError
+        from pydantic_ai.exceptions import ModelAPIError
 
         began = time.perf_counter()
         try:
             response = await direct.model_request(
                 self._model,
                 _requests(messages),
-                model_settings=_settings(parameters),
+                model_settings=_settings(parameters, self._settings),
                 model_request_parameters=self._form(json_schema),
             )
         except ModelAPIError as error:
             raise self._refusal(error) from None
-        except (AgentRunError, UserError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001 - the libraries of the providers raise what they like
             raise ModelError(
                 f"`{self.name}` gave no answer that can be used: {_one_line(str(error))}",
                 "check the model's name and the parameters of the experiment",
@@ -209,10 +211,10 @@ def _requests(messages: Sequence[Mapping[str, Any]]) -> list[ModelMessage]:
     return found
 
 
-def _settings(parameters: Mapping[str, Any]) -> Any:
+def _settings(parameters: Mapping[str, Any], own: Mapping[str, Any]) -> Any:
     known = {name: value for name, value in parameters.items() if name in KNOWN_PARAMETERS}
     others = {name: value for name, value in parameters.items() if name not in KNOWN_PARAMETERS}
-    return {**known, **({"extra_body": others} if others else {}), "max_retries": 0}
+    return {**known, **({"extra_body": others} if others else {}), **own}
 
 
 def _said(error: Any) -> str:
