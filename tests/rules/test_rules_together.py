@@ -53,6 +53,34 @@ def test_a_comment_on_its_own_line_silences_a_rule_on_the_next() -> None:
     check_findings("- name: a\n  {# promptls: ignore[unknown-role] ours #}\n  role: sytem\n  content: b\n")
 
 
+def test_a_comment_of_yaml_silences_as_one_of_jinja_does() -> None:
+    check_findings(
+        "- name: a\n  role: sytem # promptls: ignore[unknown-role] ours\n  content: b\n"
+        "- name: c\n  # promptls: ignore[unknown-role]\n  role: sytem\n  content: d\n"
+    )
+
+
+def test_a_comment_silences_in_the_header() -> None:
+    check_findings(
+        "{#---\ninput_keys: [a] # promptls: ignore[unused-input] kept for later\n"
+        "# promptls: ignore[invalid-header]\nowner: me\nteam: us\n^^^^ invalid-header\n---#}\n"
+        "- name: b\n  content: c\n"
+    )
+
+
+def test_what_looks_like_a_comment_in_a_text_is_part_of_it() -> None:
+    check_findings(
+        "- name: a\n  content: |\n    # promptls: ignore[unknown-role]\n"
+        "    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ invalid-suppression: this silences nothing: "
+        "it is part of the text that the model gets\n  role: sytem\n        ^^^^^ unknown-role\n"
+    )
+    check_fix(
+        "- name: a\n  content: |\n    b # promptls: ignore[unknown-role] ours\n",
+        "- name: a\n  content: |\n    b {# promptls: ignore[unknown-role] ours #}\n",
+        "Make it a comment of Jinja",
+    )
+
+
 def test_a_comment_silences_no_other_rule_and_no_other_line() -> None:
     check_findings(
         "- name: a\n"

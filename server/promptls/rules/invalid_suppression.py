@@ -2,7 +2,8 @@
 
 ## What it does
 
-Reports `{# promptls: ignore … #}` comments that name no rule in brackets, or a rule that there is not.
+Reports comments (`{# promptls: ignore … #}` of Jinja, `# promptls: ignore …` of YAML) that name no rule
+in brackets, or a rule that there is not; and those that are part of a text, because they stand in a block.
 
 ## Why is this bad?
 
@@ -32,23 +33,27 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from promptls.meaning.contents import chunk_contents
 from promptls.rules.misspelt import misspelt
-from promptls.rules.rule import DECLARING_KINDS, Finding, Rule
+from promptls.rules.rule import DECLARING_KINDS, Edit, Finding, Fix, Rule
+from promptls.rules.suppression import chunk_suppressions
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.text.span import Span
 
 _COMMENT: Final = re.compile(r"promptls:\s*ignore(?![\w-])(?:\[([^\]]*)\])?")
 _NAME: Final = re.compile(r"[^\s,]+")
+_IN_TEXT: Final = re.compile(r"#[ \t]*(promptls:\s*ignore\[[^\]\r\n]*\][^\r\n]*)")
 
 
 def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
-    """The names in the chunk's suppressions that are no rules."""
-    for tag in chunk.tags:
-        match = _COMMENT.search(tag.text) if tag.kind == "comment" else None
+    """The names in the chunk's suppressions that are no rules, and suppressions that are no comments."""
+    suppressions = chunk_suppressions(chunk)
+    for suppression in suppressions:
+        match = _COMMENT.match(suppression.text)
         if match is None:
             continue
-        start = tag.span.start
+        start = suppression.span.start
         if match.group(1) is None or not match.group(1).strip():
             span = Span(match.start(), match.end()).shifted(start)
             yield Finding(span, "this silences nothing: name rules in brackets, `ignore[rule-name]`")
@@ -58,6 +63,21 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             if name.group() not in known:
                 span = Span(name.start(), name.end()).shifted(start + match.start(1))
                 yield misspelt(span, f"there is no rule `{name.group()}`", name.group(), known)
+    if "promptls:" in chunk.text:
+        yield from _in_texts(chunk, {each.span.start for each in suppressions})
+
+
+def _in_texts(chunk: Chunk, known: set[int]) -> Iterator[Finding]:
+    """What looks like a comment of YAML, and stands in the text of a content."""
+    for content in chunk_contents(chunk):
+        for match in _IN_TEXT.finditer(chunk.text, content.value.span.start, content.value.span.end):
+            start = match.start()
+            if match.start(1) in known or any(tag.span.contains(start) for tag in chunk.tags):
+                continue
+            span = Span(start, start + len(match.group().rstrip()))
+            fix = Fix("Make it a comment of Jinja", (Edit(span, f"{{# {match.group(1).rstrip()} #}}"),))
+            message = "this silences nothing: it is part of the text that the model gets"
+            yield Finding(span, message, (fix,))
 
 
 def _rule_names() -> list[str]:
@@ -74,5 +94,4 @@ RULE = Rule(
     module=__name__,
     kinds=DECLARING_KINDS,
     check_chunk=check_chunk,
-    reads_prose=False,
 )
