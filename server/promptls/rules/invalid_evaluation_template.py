@@ -39,7 +39,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.meaning.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of
-from promptls.rules.rule import EVALUATION_KINDS, Finding, Rule
+from promptls.rules.filled_in import BLANK, as_list, key_behind
+from promptls.rules.key_edits import without_entry
+from promptls.rules.mapping_edits import is_flow
+from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, Severity
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
@@ -59,22 +62,30 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
                 "there is neither a `prompt_template` nor an `ice_template`: the prompt is empty",
             )
     for template in evaluation.templates:
-        yield from _token(template)
+        yield from _token(chunk, template)
         if template.is_raw:
-            yield from _messages(evaluation, template)
+            yield from _messages(chunk, evaluation, template)
         else:
-            yield from _body(evaluation, template)
+            yield from _body(chunk, evaluation, template)
 
 
-def _token(template: EvaluationTemplate) -> Iterator[Finding]:
+def _token(chunk: Chunk, template: EvaluationTemplate) -> Iterator[Finding]:
     for key, words in (("ice_token", "an `ice_token`"), ("sep_token", "a `sep_token`")):
         token = template.mapping.value(key) if template.mapping else None
         is_text = isinstance(token, Scalar) and (token.dynamic or token.tag in {"str", "null"})
         if token is not None and not is_text:
-            yield Finding(token.span, f"{words} is a text; quote it")
+            yield Finding(token.span, f"{words} is a text; quote it", _quoted(chunk, token))
 
 
-def _body(evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
+def _quoted(chunk: Chunk, node: Node) -> tuple[Fix, ...]:
+    """The fix that makes a text of a number or a truth value."""
+    if not isinstance(node, Scalar) or node.dynamic or node.style or node.span.is_empty():
+        return ()
+    text = chunk.text[node.span.start : node.span.end]
+    return (Fix("Quote it", (Edit(node.span, f'"{text}"'),), preferred=True),)
+
+
+def _body(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
     body = template.body
     if template.mapping is None:
         if template.form is Form.OTHER:
@@ -82,59 +93,85 @@ def _body(evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Find
         return
     if template.form is Form.MISSING:
         if not evaluation.is_open:
-            yield Finding(template.entry.key.span, f"`{template.name}` has no `template`")
+            mapping = template.mapping
+            fixes = key_behind(chunk, mapping.span, mapping.entries, f"template: {BLANK}")
+            yield Finding(template.entry.key.span, f"`{template.name}` has no `template`", fixes)
     elif template.form is Form.OTHER:
         what = (
             "a list; write it below `round`"
             if isinstance(body, Sequence)
             else "neither; quote it if it is a text"
         )
-        yield Finding(_key(template, "template"), f"a template is a text or a mapping, and this is {what}")
+        fixes = _in_round(chunk, body) if isinstance(body, Sequence) else _quoted(chunk, body) if body else ()
+        message = f"a template is a text or a mapping, and this is {what}"
+        yield Finding(_key(template, "template"), message, fixes)
     elif template.form is Form.DIALOGUE and isinstance(body, Mapping):
         if body.entry("round") is None and not evaluation.is_open:
-            yield Finding(_key(template, "template"), "this dialogue has no `round`")
-        yield from _end(evaluation, template, body)
+            severity: Severity | None = None if evaluation.used_bodies(template) else "warning"
+            fixes = key_behind(chunk, body.span, body.entries, f"round: [{{role: HUMAN, prompt: {BLANK}}}]")
+            message = "this dialogue has no `round`"
+            yield Finding(_key(template, "template"), message, fixes, severity=severity)
+        yield from _end(chunk, evaluation, template, body)
     for label in template.labels:
         if isinstance(label.entry.value, Mapping):
-            yield from _end(evaluation, template, label.entry.value)
+            yield from _end(chunk, evaluation, template, label.entry.value)
 
 
-def _end(evaluation: Evaluation, template: EvaluationTemplate, dialogue: Mapping) -> Iterator[Finding]:
+def _in_round(chunk: Chunk, body: Sequence) -> tuple[Fix, ...]:
+    """The fix that puts a list of turns below `round`."""
+    if not is_flow(chunk.text, body.span):
+        return ()
+    start, end = Span(body.span.start, body.span.start), Span(body.span.end, body.span.end)
+    return (Fix("Put it below `round`", (Edit(start, "{round: "), Edit(end, "}")), preferred=True),)
+
+
+def _end(
+    chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate, dialogue: Mapping
+) -> Iterator[Finding]:
     """A dialogue's `end`, by whether the walk through the dialogue comes to it."""
     entry = dialogue.entry("end")
     if entry is None or template is not evaluation.asked or dialogue.entry("round") is None:
         return
     meta = evaluation.meta_template
+    removed = without_entry(chunk, dialogue.span, dialogue.entries, entry)
+    fixes = (Fix("Remove `end`", (removed,)),) if removed else ()
     if meta is None:
         message = "OpenCompass 0.5.4 fails at `end` with every model that has a meta template"
-        yield Finding(entry.key.span, message, severity="hint")
+        yield Finding(entry.key.span, message, fixes, severity="hint")
     elif meta.generates and evaluation.inferencer_class != "PPLInferencer":
         message = "`end` is never reached when the model generates, and the Prompt Viewer fails at it"
-        yield Finding(entry.key.span, message, severity="warning")
+        yield Finding(entry.key.span, message, fixes, severity="warning")
     elif not meta.is_unsure:
         message = "OpenCompass 0.5.4 fails at `end` with a meta template: IndexError, pop from empty list"
-        yield Finding(entry.key.span, message)
+        severity: Severity | None = None if dialogue in evaluation.used_bodies(template) else "warning"
+        yield Finding(entry.key.span, message, fixes, severity=severity)
 
 
-def _messages(evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
+def _messages(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
     body = template.body
     if not isinstance(body, Sequence):
         if body is None and not evaluation.is_open:
-            yield Finding(template.entry.key.span, "a `RawPromptTemplate` has no `messages`")
+            written = f"messages: [{{role: user, content: {BLANK}}}]"
+            mapping = template.mapping
+            fixes = key_behind(chunk, mapping.span, mapping.entries, written) if mapping else ()
+            yield Finding(template.entry.key.span, "a `RawPromptTemplate` has no `messages`", fixes)
         elif body is not None and template.form is not Form.UNKNOWN:
-            yield Finding(_key(template, "messages"), "`messages` is a list")
+            fixes = as_list(chunk, body) if isinstance(body, Mapping) else ()
+            yield Finding(_key(template, "messages"), "`messages` is a list", fixes)
         return
     for item in body.items:
-        yield from _message(item, evaluation)
+        yield from _message(chunk, item, evaluation)
 
 
-def _message(item: Node, evaluation: Evaluation) -> Iterator[Finding]:
+def _message(chunk: Chunk, item: Node, evaluation: Evaluation) -> Iterator[Finding]:
     if isinstance(item, Mapping):
         if item.entry("expand_column") or evaluation.is_open or not item.entries:
             return
         for key in ("role", "content"):
             if item.entry(key) is None:
-                yield Finding(item.entries[0].key.span, f"this message has no `{key}`")
+                written = f"{key}: {'user' if key == 'role' else BLANK}"
+                fixes = key_behind(chunk, item.span, item.entries, written)
+                yield Finding(item.entries[0].key.span, f"this message has no `{key}`", fixes)
     elif isinstance(item, Sequence) or (not item.dynamic and item.tag != "str"):
         yield Finding(item.span, "a message is a mapping with `role` and `content`")
 

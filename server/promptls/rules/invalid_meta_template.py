@@ -41,13 +41,18 @@ meta_template:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
-from promptls.meaning.evaluation import evaluation_of
+from promptls.meaning.evaluation import Form, evaluation_of
 from promptls.meaning.meta_template import MetaTemplate
-from promptls.rules.rule import EVALUATION_KINDS, Finding, Rule
+from promptls.rules.filled_in import BLANK, as_list, key_behind
+from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text, scalar_text
+from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text, scalar_text
+
+_ROLES: Final = ("HUMAN", "BOT", "SYSTEM")
+_ROUND: Final = "round: [{role: HUMAN}, {role: BOT, generate: true}]"
 
 
 def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
@@ -57,37 +62,52 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         return
     value, meta = evaluation.meta.value, evaluation.meta_template
     if meta is not None:
-        yield from _roles(meta)
+        yield from _roles(chunk, meta)
+        asked = evaluation.asked
+        if asked is not None and asked.form is Form.MESSAGES and not meta.is_api and not meta.is_unsure:
+            message = "messages go only to a model behind an API, and no role here has an `api_role`"
+            yield Finding(evaluation.meta.key.span, message)
     elif isinstance(value, Mapping):
         rounds = value.entry("round")
         if rounds is not None:
-            yield Finding(rounds.key.span, "`round` is a list of roles")
+            fixes = as_list(chunk, rounds.value) if isinstance(rounds.value, Mapping) else ()
+            yield Finding(rounds.key.span, "`round` is a list of roles", fixes)
         elif all(key_text(entry) is not None for entry in value.entries):
-            yield Finding(evaluation.meta.key.span, "a meta template needs a `round`")
+            fixes = key_behind(chunk, value.span, value.entries, _ROUND)
+            yield Finding(evaluation.meta.key.span, "a meta template needs a `round`", fixes)
 
 
-def _roles(meta: MetaTemplate) -> Iterator[Finding]:
+def _roles(chunk: Chunk, meta: MetaTemplate) -> Iterator[Finding]:
     seen: set[str] = set()
     for turn in (*meta.rounds, *meta.reserved):
         value = turn.value("role")
         role = scalar_text(value)
         if value is None and turn.entries and all(key_text(entry) is not None for entry in turn.entries):
-            yield Finding(turn.entries[0].key.span, "this turn has no `role`")
+            free = next(each for each in (*_ROLES, "ROLE") if each not in meta.roles)
+            fixes = key_behind(chunk, turn.span, turn.entries, f"role: {free}")
+            yield Finding(turn.entries[0].key.span, "this turn has no `role`", fixes)
         if value is not None and role is not None:
             if role in seen:
-                yield Finding(value.span, f"the role `{role}` is there already")
+                free_roles = [each for each in _ROLES if each not in meta.roles]
+                fixes = tuple(Fix(f"Change to `{each}`", (Edit(value.span, each),)) for each in free_roles)
+                yield Finding(value.span, f"the role `{role}` is there already", fixes)
             seen.add(role)
-        if not meta.is_api:
-            yield from _lists(turn)
-        elif turn.entry("api_role") is None and turn in meta.rounds and value is not None:
-            yield Finding(value.span, "this role has no `api_role`, as the others have")
+        if not meta.is_api or turn in meta.rounds:
+            yield from _lists(chunk, turn)
+        if meta.is_api and turn.entry("api_role") is None and turn in meta.rounds and value is not None:
+            fixes = key_behind(chunk, turn.span, turn.entries, f"api_role: {role or BLANK}")
+            yield Finding(value.span, "this role has no `api_role`, as the others have", fixes)
 
 
-def _lists(turn: Mapping) -> Iterator[Finding]:
+def _lists(chunk: Chunk, turn: Mapping) -> Iterator[Finding]:
     for key in ("begin", "end"):
         entry = turn.entry(key)
         if entry is not None and isinstance(entry.value, Sequence):
-            yield Finding(entry.key.span, f"OpenCompass takes no list for `{key}`: write one text")
+            items = entry.value.items
+            span = items[0].span if len(items) == 1 and isinstance(items[0], Scalar) else None
+            text = chunk.text[span.start : span.end] if span else ""
+            fixes = (Fix("Write the text alone", (Edit(entry.value.span, text),)),) if text else ()
+            yield Finding(entry.key.span, f"OpenCompass takes no list for `{key}`: write one text", fixes)
 
 
 RULE = Rule(

@@ -45,14 +45,15 @@ inferencer: {type: GenInferencer}
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from promptls.meaning.evaluation import Evaluation, EvaluationTemplate, Form, Label, evaluation_of
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import EVALUATION_KINDS, Finding, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text
-from promptls.systems.opencompass.vocabulary import DIALOGUE_KEYS
+from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
+from promptls.systems.opencompass.vocabulary import DIALOGUE_KEYS, LABEL_INFERENCERS
 from promptls.text.span import Span
 
 
@@ -62,12 +63,17 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
     if evaluation is None:
         return
     for template in evaluation.templates:
+        used = evaluation.used_bodies(template)
         strays = _strays(template)
         if strays:
-            yield from strays
+            is_fatal = any(isinstance(body, Sequence) for body in used)
+            yield from strays if is_fatal else (replace(each, severity="warning") for each in strays)
             continue
         for label in template.labels:
-            yield from _value(label)
+            is_built = not isinstance(label.entry.value, Scalar)
+            for found in _value(label):
+                is_used = label.entry.value in used or not is_built
+                yield found if is_used else replace(found, severity="warning")
     if evaluation.asked is not None:
         yield from _compared(evaluation, evaluation.asked)
     yield from _unexampled(evaluation)
@@ -103,6 +109,11 @@ def _value(label: Label) -> Iterator[Finding]:
 def _compared(evaluation: Evaluation, asked: EvaluationTemplate) -> Iterator[Finding]:
     inferencer = evaluation.inferencer_class
     body = asked.body
+    if inferencer in LABEL_INFERENCERS and asked.form not in {Form.LABELS, Form.DIALOGUE}:
+        for template in evaluation.templates:
+            if template.form is Form.MESSAGES:
+                message = f"`{inferencer}` weighs labels, and a list of messages has none: OpenCompass fails"
+                yield Finding(template.entry.key.span, message)
     if (
         inferencer == "PPLInferencer"
         and asked.form is Form.DIALOGUE

@@ -94,12 +94,14 @@ def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTempla
     mark = scalar_text(token)
     if token is None or not mark:
         return
+    used = evaluation.used_bodies(template)
     for place, body in _bodies(template):
         if isinstance(body, Scalar):
             if not body.dynamic and body.tag == "str" and mark not in body.text:
                 yield Finding(place or token.span, f"`{mark}`, the `ice_token`, does not stand in this text")
         elif (
             template is evaluation.asked
+            and body in used
             and isinstance(body, Mapping)
             and body.value("round") is not None
             and evaluation.ice is not None
@@ -121,8 +123,8 @@ def _in_messages(evaluation: Evaluation, template: EvaluationTemplate) -> Iterat
         return
     for item in items:
         message = f"only an item that is the `ice_token`, `{mark}`, has a meaning here; this text is left out"
-        yield Finding(item.span, message)
-    if evaluation.ice and evaluation.prompt and evaluation.retrieves and not items and not evaluation.is_open:
+        yield Finding(item.span, message, severity="warning")
+    if evaluation.ice and evaluation.retrieves and not evaluation.is_open:
         message = (
             f"no item of the messages is the `ice_token`, `{mark}`: the examples are lost without a word"
         )

@@ -9,7 +9,9 @@ Reports a retriever of an evaluation prompt that
   `SlidingWindowRetriever`), or has one that its class does not take;
 - is a slip of a known class;
 - is put with templates that do not go together: examples that are dialogues can only go to a
-  text item of their own in a dialogue, and examples for messages must be messages.
+  text item of their own in a dialogue (in its `begin`, where there is a meta template), examples
+  that are texts must stand in a turn where the model is behind an API, and examples for messages
+  must be messages.
 
 ## Why is this bad?
 
@@ -39,6 +41,7 @@ inferencer: {type: GenInferencer}
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from promptls.meaning.evaluation import (
     Evaluation,
@@ -57,6 +60,8 @@ from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text
 from promptls.systems.opencompass.vocabulary import LEGACY_RETRIEVER_KEYS, RETRIEVER_ARGUMENTS, RETRIEVERS
 from promptls.text.nearest import is_slip
 from promptls.text.span import Span
+
+_SECTIONS: Final = ("begin", "round", "end")
 
 
 def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
@@ -126,7 +131,7 @@ def _without_rows(chunk: Chunk, retriever: Mapping) -> Edit | None:
 def _examples(evaluation: Evaluation, ice: EvaluationTemplate) -> Iterator[Finding]:
     """Examples that cannot go where the prompt wants them."""
     asked = evaluation.asked
-    if asked is None or asked is ice:
+    if asked is None:
         return
     unsure = {Form.UNKNOWN, Form.OTHER, Form.MISSING}
     if ice.form in unsure or asked.form in unsure:
@@ -140,30 +145,59 @@ def _examples(evaluation: Evaluation, ice: EvaluationTemplate) -> Iterator[Findi
         yield Finding(ice.entry.key.span, message)
         return
     mark = scalar_text(asked.ice_token)
-    if not mark or not any(_is_dialogue(body) for body in ice.bodies):
+    if not mark or asked.is_raw:
         return
-    for body in asked.bodies:
-        if isinstance(body, Scalar):
-            if not body.dynamic and mark in body.text:
-                message = "these examples are dialogues, which cannot go into the text of `prompt_template`"
-                yield Finding(ice.entry.key.span, message)
-                return
+    if not any(_is_dialogue(body) for body in ice.bodies):
+        yield from _lost_texts(evaluation, asked, mark)
+        return
+    for body in evaluation.used_bodies(asked):
+        if not isinstance(body, Scalar):
+            yield from _misplaced(evaluation, body, mark)
+        elif not body.dynamic and mark in body.text:
+            message = "these examples are dialogues, which cannot go into the text of `prompt_template`"
+            yield Finding(ice.entry.key.span, message)
+            return
+
+
+def _misplaced(evaluation: Evaluation, body: Node, mark: str) -> Iterator[Finding]:
+    """Marks for examples that are dialogues, at places of a dialogue where none can go."""
+    for scalar in scalars_in(body):
+        if not scalar.dynamic and mark in scalar.text and scalar not in _items(body, _SECTIONS):
+            message = f"the examples are dialogues: `{mark}` must be an item of its own, not in a `prompt`"
+            yield Finding(scalar.span, message)
+    for scalar in _items(body, ("round",)) if evaluation.meta else ():
+        if not scalar.dynamic and mark in scalar.text:
+            message = (
+                "a meta template cannot lay out examples that are dialogues in `round`: put them in `begin`"
+            )
+            yield Finding(scalar.span, message)
+
+
+def _lost_texts(evaluation: Evaluation, asked: EvaluationTemplate, mark: str) -> Iterator[Finding]:
+    """Examples that are texts, at places where models behind an API get none."""
+    meta = evaluation.meta_template
+    if meta is None or not meta.is_api or meta.is_unsure:
+        return
+    for body in evaluation.used_bodies(asked):
+        if not _is_dialogue(body):
             continue
-        for scalar in scalars_in(body):
-            if not scalar.dynamic and mark in scalar.text and scalar not in _items(body):
-                message = (
-                    f"the examples are dialogues: `{mark}` must be an item of its own, not in a `prompt`"
-                )
-                yield Finding(scalar.span, message)
+        holding = [each for each in scalars_in(body) if each.dynamic or mark in each.text]
+        outside = _items(body, _SECTIONS)
+        if holding and all(scalar in outside and not scalar.dynamic for scalar in holding):
+            message = (
+                "models behind an API get no text outside of turns: the examples are lost; "
+                f"put `{mark}` into a `prompt`, or write the examples as dialogues"
+            )
+            yield Finding(holding[0].span, message)
 
 
 def _is_dialogue(body: Node) -> bool:
     return isinstance(body, Mapping) and body.value("round") is not None
 
 
-def _items(body: Node) -> list[Node]:
-    """The items of a dialogue that are texts by themselves."""
-    sections = [body.value(key) for key in ("begin", "round", "end")] if isinstance(body, Mapping) else []
+def _items(body: Node, keys: tuple[str, ...]) -> list[Scalar]:
+    """The items of a dialogue's sections that are texts by themselves."""
+    sections = [body.value(key) for key in keys] if isinstance(body, Mapping) else []
     return [
         item
         for section in sections

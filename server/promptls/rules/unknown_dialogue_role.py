@@ -51,16 +51,17 @@ meta_template:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
-from promptls.meaning.evaluation import Evaluation, Form, evaluation_of, turns_in
+from promptls.meaning.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of, turns_in
 from promptls.meaning.meta_template import MetaTemplate
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Sequence, scalar_text
-from promptls.systems.opencompass.vocabulary import DIALOGUE_ROLES, MESSAGE_ROLES
+from promptls.systems.opencompass.vocabulary import DIALOGUE_ROLES, LABEL_INFERENCERS, MESSAGE_ROLES
 from promptls.text.nearest import is_slip
 from promptls.text.span import Span
 
@@ -77,10 +78,26 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         if template.form is Form.MESSAGES:
             yield from _in_messages(template.body)
             continue
+        used = evaluation.used_bodies(template)
         for body in template.bodies:
             for section in _SECTIONS if isinstance(body, Mapping) else ():
+                is_reached = body in used and _is_reached(evaluation, template, section)
                 for turn in turns_in(body, section):
-                    yield from _in_meta(turn, section, meta) if meta else _by_custom(turn, evaluation)
+                    if meta is None:
+                        yield from _by_custom(turn, evaluation)
+                        continue
+                    for found in _in_meta(turn, section, meta):
+                        yield found if is_reached else replace(found, severity="warning")
+
+
+def _is_reached(evaluation: Evaluation, template: EvaluationTemplate, section: str) -> bool:
+    """Whether the turns of a section are laid out for a model."""
+    if template is not evaluation.asked:
+        # Of examples, only the rounds are shown.
+        return section == "round"
+    meta = evaluation.meta_template
+    stops = meta is not None and meta.generates and evaluation.inferencer_class not in LABEL_INFERENCERS
+    return section != "end" or not stops
 
 
 def _in_messages(messages: object) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from promptls.systems.opencompass.failure import OpenCompassError, explained
 from promptls.systems.opencompass.prompt_list import Messages, Prompt, PromptList, Row
@@ -15,11 +15,9 @@ from promptls.systems.opencompass.prompt_template import PromptTemplate, build_p
 from promptls.systems.opencompass.raw_prompt_template import RawPromptTemplate, build_raw_prompt_template
 from promptls.systems.opencompass.reader import Reader, build_reader
 from promptls.systems.opencompass.retriever import Embed, Pick, Retriever, build_retriever, picker
+from promptls.systems.opencompass.vocabulary import LABEL_INFERENCERS
 
 AnyTemplate: TypeAlias = PromptTemplate | RawPromptTemplate
-
-LABEL_INFERENCERS: Final = frozenset({"PPLInferencer", "LLInferencer"})
-"""Inferencers that weigh one prompt for each label."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,6 +213,18 @@ def _role_of(item: Mapping[str, Any], roles: Roles) -> dict[str, Any]:
 
 def _merged(made: list[Any]) -> list[Any]:
     """The messages, of which those that follow one another with one role become one."""
+    if not made:
+        raise OpenCompassError(
+            "There is no message: nothing stands ahead of the turn that the model writes.",
+            cause="IndexError",
+            said="list index out of range",
+        )
+    if made[0] is None:
+        raise OpenCompassError(
+            "`begin` has a turn of the role that the model writes, where nothing is left of it for an API.",
+            cause="TypeError",
+            said="'NoneType' object is not subscriptable",
+        )
     merged = [dict(made[0])]
     for message in made[1:]:
         if message["role"] == merged[-1]["role"]:

@@ -480,6 +480,9 @@ RETRIEVER_ARGUMENTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 LEGACY_RETRIEVER_KEYS: frozenset[str] = frozenset({"type", "dataset", "index_split", "test_split"})
 """Keys that OpenCompass puts in itself, or took in earlier releases."""
 
+LABEL_INFERENCERS: frozenset[str] = frozenset({"PPLInferencer", "LLInferencer"})
+"""Inferencers that weigh one prompt for each label."""
+
 MORE_INFERENCERS: frozenset[str] = frozenset(
     {
         "AgentInferencer", "AttackInferencer", "ChatMLInferencer", "GLMChoiceInferencer",
