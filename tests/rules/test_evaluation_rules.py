@@ -154,6 +154,7 @@ def test_a_right_evaluation_prompt_has_no_finding(fixture: str) -> None:
     check_findings(fixture)
 
 
+META = f'prompt_template: {{template: "{{question}}"}}\n{READER}{ZERO}'
 FIXES = {
     "a token": (
         "ice_template:\n  template: 'Q'\n" + ZERO,
@@ -224,6 +225,56 @@ FIXES = {
         "prompt_template: {type: RawPromptTemplate, messages: [{role: user, content: '{question}'}]}\n"
         + READER + ZERO,
         "Remove `{answer}`",
+    ),
+    "a round that is no list": (
+        META + "meta_template:\n  round:\n    role: HUMAN\n    begin: x\n",
+        META + "meta_template:\n  round:\n    - role: HUMAN\n      begin: x\n",
+        "Make it a list",
+    ),
+    "a meta template without a round": (
+        META + "meta_template: {begin: x}\n",
+        META + "meta_template: {begin: x, round: [{role: HUMAN}, {role: BOT, generate: true}]}\n",
+        "Add `round`, to be filled in",
+    ),
+    "a role that is there already": (
+        META + "meta_template:\n  round: [{role: HUMAN}, {role: HUMAN}]\n",
+        META + "meta_template:\n  round: [{role: HUMAN}, {role: BOT}]\n",
+        "Change to `BOT`",
+    ),
+    "a turn without a role": (
+        META + "meta_template:\n  round: [{role: HUMAN}, {begin: x}]\n",
+        META + "meta_template:\n  round: [{role: HUMAN}, {begin: x, role: BOT}]\n",
+        "Add `role`, to be filled in",
+    ),
+    "a role without a role of the API": (
+        META + "meta_template:\n  round: [{role: HUMAN, api_role: HUMAN}, {role: BOT}]\n",
+        META + "meta_template:\n  round: [{role: HUMAN, api_role: HUMAN}, {role: BOT, api_role: BOT}]\n",
+        "Add `api_role`, to be filled in",
+    ),
+    "a list with one text": (
+        META + "meta_template:\n  round: [{role: HUMAN, begin: ['x']}]\n",
+        META + "meta_template:\n  round: [{role: HUMAN, begin: 'x'}]\n",
+        "Write the text alone",
+    ),
+    "a template that is missing": (
+        "prompt_template:\n  type: PromptTemplate\n" + READER + ZERO,
+        "prompt_template:\n  type: PromptTemplate\n  template: …\n" + READER + ZERO,
+        "Add `template`, to be filled in",
+    ),
+    "a list of turns": (
+        "prompt_template: {template: [{role: HUMAN, prompt: '{question}'}]}\n" + READER + ZERO,
+        "prompt_template: {template: {round: [{role: HUMAN, prompt: '{question}'}]}}\n" + READER + ZERO,
+        "Put it below `round`",
+    ),
+    "a message without content": (
+        "prompt_template: {type: RawPromptTemplate, messages: [{role: user}]}\n" + READER + ZERO,
+        "prompt_template: {type: RawPromptTemplate, messages: [{role: user, content: …}]}\n" + READER + ZERO,
+        "Add `content`, to be filled in",
+    ),
+    "messages that are no list": (
+        "prompt_template: {type: RawPromptTemplate, messages: {role: user, content: x}}\n" + READER + ZERO,
+        "prompt_template: {type: RawPromptTemplate, messages: [{role: user, content: x}]}\n" + READER + ZERO,
+        "Make it a list",
     ),
 }  # fmt: skip
 

@@ -26,6 +26,26 @@ FIXES = {
         f"{PART}- name: a 3\n  content: c\n- name: a 2\n  content: d\n",
         "Give it a name of its own",
     ),
+    "a part that lacks its content": (
+        "- name: a\n  role: user\n- name: b\n  content: c\n",
+        "- name: a\n  role: user\n  content: …\n- name: b\n  content: c\n",
+        "Add `content`, to be filled in",
+    ),
+    "a part in braces that lacks its content": (
+        "- {name: a, role: user}\n",
+        "- {name: a, role: user, content: …}\n",
+        None,
+    ),
+    "a section that lacks its content": (
+        "- name: a\n  sections:\n    - name: b\n    - name: c\n      content: d\n",
+        "- name: a\n  sections:\n    - name: b\n      content: …\n    - name: c\n      content: d\n",
+        None,
+    ),
+    "an instruction that is not there": (
+        "instruction:\ninput_keys: [a]\noutput_key: b\n",
+        "instruction: …\ninput_keys: [a]\noutput_key: b\n",
+        None,
+    ),
     "a part without content": (
         f"{PART}- name: c\n  content:\n  role: user\n- name: d\n  content: e\n",
         f"{PART}- name: d\n  content: e\n",

@@ -30,8 +30,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.rules.rule import OBJECT_KINDS, FileContext, Finding, Rule
-from promptls.syntax.yaml.nodes import Scalar
+from promptls.rules.filled_in import BLANK, value_behind
+from promptls.rules.rule import OBJECT_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.syntax.yaml.nodes import Entry, Scalar
 
 
 def check(context: FileContext) -> Iterator[Finding]:
@@ -44,7 +45,14 @@ def check(context: FileContext) -> Iterator[Finding]:
     following = context.template.source.slice(span._replace(end=len(context.template.source))).lstrip()
     is_empty = entry.value.tag == "null" or not entry.value.text.strip()
     if is_empty and not following.startswith(("{{", "{%")):
-        yield Finding(entry.key.span if span.is_empty() else span, "the instruction is empty")
+        yield Finding(entry.key.span if span.is_empty() else span, "the instruction is empty", (_fix(entry),))
+
+
+def _fix(entry: Entry) -> Fix:
+    """The fix that writes an instruction where none stands."""
+    if entry.value.span.is_empty():
+        return value_behind(entry, BLANK)
+    return Fix(f"Write {BLANK}, to be filled in", (Edit(entry.value.span, BLANK),))
 
 
 RULE = Rule(

@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.meaning.parts import Part, chunk_items
+from promptls.rules.filled_in import BLANK, key_behind
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
@@ -56,7 +57,8 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             )
             yield Finding(place, "this part has no `name`", (fix,))
         if part.entry("content") is None and part.entry("sections") is None and not _is_misspelt(part):
-            yield Finding(place, "this part has neither `content` nor `sections`")
+            fixes = key_behind(chunk, part.span, part.entries, f"content: {BLANK}")
+            yield Finding(place, "this part has neither `content` nor `sections`", fixes)
         sections = part.value("sections")
         if isinstance(sections, Sequence):
             yield from _of_sections(chunk, sections)
@@ -71,7 +73,8 @@ def _of_sections(chunk: Chunk, sections: Sequence) -> Iterator[Finding]:
             continue
         for key in ("name", "content"):
             if section.entry(key) is None:
-                yield Finding(_place(section), f"this section has no `{key}`")
+                fixes = key_behind(chunk, item.span, item.entries, f"{key}: {BLANK}")
+                yield Finding(_place(section), f"this section has no `{key}`", fixes)
 
 
 def _is_misspelt(part: Part) -> bool:
