@@ -82,7 +82,11 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         return
     if kind in RETRIEVER_ARGUMENTS:
         yield from _arguments(chunk, retriever, kind, place)
-    if evaluation.is_open or not evaluation.retrieves:
+    if evaluation.is_open:
+        return
+    if not evaluation.retrieves:
+        if evaluation.retrieves is False:
+            yield from _messages_in_text(evaluation)
         return
     if evaluation.ice is None and evaluation.prompt is not None:
         message = f"`{kind}` picks examples, and there is no `ice_template` to write them with"
@@ -120,6 +124,20 @@ def _arguments(chunk: Chunk, retriever: Mapping, kind: str, place: Span) -> Iter
     for key in needed:
         if key not in keys and not any(is_slip(each or "", key) for each in keys):
             yield Finding(place, f"`{kind}` needs `{key}`")
+
+
+def _messages_in_text(evaluation: Evaluation) -> Iterator[Finding]:
+    """No examples at all, but of messages: even they cannot be put in where a text has the mark."""
+    ice, asked = evaluation.ice, evaluation.asked
+    mark = scalar_text(asked.ice_token) if asked else None
+    if ice is None or asked is None or ice.form is not Form.MESSAGES or asked.is_raw or not mark:
+        return
+    for body in evaluation.used_bodies(asked):
+        for scalar in scalars_in(body):
+            if not scalar.dynamic and mark in scalar.text and scalar not in _items(body, _SECTIONS):
+                message = "`ice_template` makes messages, and not even none of them can go into this text"
+                yield Finding(scalar.span, message)
+                return
 
 
 def _without_rows(chunk: Chunk, retriever: Mapping) -> Edit | None:
