@@ -20,7 +20,7 @@ experiments:
   triage:
     dataset: rows.csv
     models: [openai:gpt-4.1-mini, fast, echo]
-    metrics: [exact_match, "metrics.py:score"]
+    metrics: [exact_match, "metrics.py:score", strict]
 ---#}
 - name: ticket
   content: "{{ text }}"
@@ -40,6 +40,8 @@ from promptls import numeric_metric
 def score(response, expected="x"):
     \"\"\"How good it is.\"\"\"
 -- promptls.toml --
+[metrics.strict]
+use = "metrics.py:score"
 [models.fast]
 provider = "openai"
 model = "qwen"
@@ -64,7 +66,7 @@ input_price = 0.1
         ("echo", ["for tests", "free"]),
         (
             "exact_match",
-            ["exact_match(response: str", "Whether the response is", "discrete metric of promptls"],
+            ["exact_match(response: str", "discrete metric of promptls"],
         ),
         ("metrics.py:score", ["score(response, expected='x')", "How good it is.", "metric of `metrics.py`"]),
     ],
@@ -94,7 +96,8 @@ def test_what_a_value_names_is_told(
         ("rows.csv", "rows.csv", ""),
         ("fast", "promptls.toml", "fast"),
         ("metrics.py:score", "metrics.py", "score"),
-        ("exact_match", "ready.py", "exact_match"),
+        ("exact_match", "exact_match.py", "exact_match"),
+        ("strict", "metrics.py", "score"),
     ],
 )
 def test_a_value_leads_to_what_it_names(value: str, file: str, text: str, tmp_path: Path) -> None:

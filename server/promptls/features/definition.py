@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from promptls.features.document_links import link_at
 from promptls.features.named_values import NamedValue, file_beside, metric_file, named_value_at
-from promptls.features.symbols import Occurrence, Symbol, occurrences, symbol_at
+from promptls.features.symbols import Occurrence, Symbol, occurrence_steps, symbol_at
 from promptls.features.symbols.declared_inputs import bare_span
 from promptls.features.symbols.find import NO_VARIABLES, symbol_variable
+from promptls.features.symbols.keys import declared_key_places
 from promptls.features.symbols.macros import macro_meant
 from promptls.features.symbols.shared_variable import imported_file
 from promptls.meaning.mentions import mention_at
@@ -17,6 +18,7 @@ from promptls.meaning.scopes import GLOBALS, INJECTED, Binding
 from promptls.meaning.template import Template
 from promptls.meaning.variables import NamePlace, name_at
 from promptls.text.span import Span
+from promptls.text.steps import Steps, finished
 from promptls.workspace.contract import functions_path
 from promptls.workspace.project_settings import place_of_setting
 from promptls.workspace.python_names import functions_in
@@ -36,6 +38,11 @@ _TOP = Span(0, 0)
 
 def definitions(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ...]:
     """Where the symbol at `offset` gets what it is: the likeliest place first."""
+    return finished(definition_steps(snapshot, path, offset))
+
+
+def definition_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple[Target, ...]]:
+    """The same as `definitions`, file by file."""
     near = _bound_nearby(snapshot, path, offset)
     if near is not None:
         return near
@@ -47,7 +54,7 @@ def definitions(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ...
             return tuple(Target(*place, value.span) for place in _named(snapshot, path, value))
         link = link_at(snapshot, path, offset)
         return (Target(link.target, _TOP, link.span),) if link is not None else ()
-    places = dict.fromkeys(_defined(snapshot, symbol))
+    places = dict.fromkeys((yield from _defined(snapshot, symbol)))
     return tuple(Target(file, span, symbol.span) for file, span in places)
 
 
@@ -56,15 +63,20 @@ def declarations(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ..
 
     Of an input its declaration, of everything else its definition.
     """
+    return finished(declaration_steps(snapshot, path, offset))
+
+
+def declaration_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple[Target, ...]]:
+    """The same as `declarations`, file by file."""
     symbol = symbol_at(snapshot, path, offset)
     variable = symbol_variable(snapshot, symbol) if symbol is not None else None
     if symbol is not None and symbol.kind == "import" and variable is not None:
         return tuple(Target(symbol.home, binding.span, symbol.span) for binding in variable.bindings)
-    if symbol is not None and symbol.kind in {"input", "key"}:
-        declared = _of_use(occurrences(snapshot, symbol, in_data=False), "declaration")
+    if symbol is not None and symbol.kind == "input":
+        declared = _of_use((yield from occurrence_steps(snapshot, symbol, in_data=False)), "declaration")
         if declared:
             return tuple(Target(*place, symbol.span) for place in declared)
-    return definitions(snapshot, path, offset)
+    return (yield from definition_steps(snapshot, path, offset))
 
 
 def _bound_nearby(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ...] | None:
@@ -87,31 +99,29 @@ def _bound_nearby(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, .
     return None
 
 
-def _defined(snapshot: Snapshot, symbol: Symbol) -> Iterator[tuple[str, Span]]:
+def _defined(snapshot: Snapshot, symbol: Symbol) -> Steps[list[tuple[str, Span]]]:
     if symbol.kind == "file":
-        yield symbol.home, _TOP
-        return
-    if symbol.kind == "key":
-        yield from _where_given(occurrences(snapshot, symbol))
-        return
-    if symbol.kind in NO_VARIABLES:
-        yield from _of_use(occurrences(snapshot, symbol), "declaration")
-        return
+        return [(symbol.home, _TOP)]
     template = snapshot.template(symbol.home)
+    if template is not None and symbol.kind == "key":
+        declared = _of_use(declared_key_places(template, symbol.home, symbol.way), "declaration")
+        return declared or list(_where_given((yield from occurrence_steps(snapshot, symbol))))
+    if symbol.kind in NO_VARIABLES:
+        return _of_use((yield from occurrence_steps(snapshot, symbol)), "declaration")
     variable = symbol_variable(snapshot, symbol)
     if template is None or variable is None or symbol.kind == "own":
-        return
+        return []
     if symbol.kind == "function":
-        yield from _function(snapshot, symbol)
-        return
+        return list(_function(snapshot, symbol))
+    places: list[tuple[str, Span]] = []
     for binding in _newest_first(variable.bindings, symbol, template):
-        yield from _behind(snapshot, symbol.home, template, binding)
+        places += _behind(snapshot, symbol.home, template, binding)
     if variable.is_input:
-        found = occurrences(snapshot, symbol, in_data=False)
-        declared = _of_use(found, "declaration")
+        found = yield from occurrence_steps(snapshot, symbol, in_data=False)
         given = [(each.path, each.span) for each in found if each.use == "write" and each.where == "template"]
         passed = [(each.path, each.span) for each in found if each.where == "python"]
-        yield from declared or given or passed
+        places += _of_use(found, "declaration") or given or passed
+    return places
 
 
 def _where_given(places: tuple[Occurrence, ...]) -> Iterator[tuple[str, Span]]:
@@ -154,14 +164,14 @@ def _behind(
     yield (target, _TOP) if target is not None else (path, binding.span)
 
 
-def _of_use(places: tuple[Occurrence, ...], use: str) -> list[tuple[str, Span]]:
+def _of_use(places: Iterable[Occurrence], use: str) -> list[tuple[str, Span]]:
     return [(each.path, each.span) for each in places if each.use == use]
 
 
 def _named(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[tuple[str, Span]]:
     """What a value of the declarations names: a file, the function of a metric, a model of the project."""
     if value.kind == "metric":
-        file, name = metric_file(path, value)
+        file, name = metric_file(snapshot, path, value)
         places = tuple(_in_program(snapshot, file, name)) if file is not None else ()
         if file is not None and (places or snapshot.exists(file)):
             yield file, next(iter(places), _TOP)

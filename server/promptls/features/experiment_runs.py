@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptls.meaning.kind import Kind
+from promptls.workspace.python_experiments import experiments_for
 from promptls.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -22,12 +23,13 @@ class ExperimentRuns:
 
 
 def experiment_names(snapshot: Snapshot, path: str) -> tuple[str, ...]:
-    """The names of the experiments that the file may run: its own, then the project's."""
+    """The names of the experiments that the file may run: its own, the project's, those in Python."""
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) not in {Kind.PARTS, Kind.OBJECT}:
         return ()
     own = template.declarations.settings.experiments or {}
-    return tuple(dict.fromkeys([*own, *snapshot.project(path).settings.experiments]))
+    written = (experiment.name for experiment in experiments_for(snapshot.written, path))
+    return tuple(dict.fromkeys([*own, *snapshot.project(path).settings.experiments, *written]))
 
 
 def experiment_runs(snapshot: Snapshot, path: str) -> tuple[ExperimentRuns, ...]:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from promptls.features.symbols.declared_inputs import bare_span
 from promptls.meaning.template import Template
 from promptls.text.span import Span
+from promptls.workspace.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from promptls.settings.header import NamedMetric
 
 NamedKind = Literal["samples", "functions", "encoding", "dataset", "model", "metric"]
 
@@ -62,13 +66,22 @@ def file_beside(path: str, name: str) -> str:
     return str(Path(path).parent / name)
 
 
-def metric_file(path: str, value: NamedValue) -> tuple[str | None, str]:
+def named_metric(snapshot: Snapshot, path: str, name: str) -> NamedMetric | None:
+    """The metric with options that the file, or its project, gives this name."""
+    template = snapshot.template(path)
+    own = template.declarations.settings.metrics if template is not None else None
+    return (own or {}).get(name) or snapshot.project(path).settings.metrics.get(name)
+
+
+def metric_file(snapshot: Snapshot, path: str, value: NamedValue) -> tuple[str | None, str]:
     """The Python file of a metric, and the name of its function there."""
-    if value.file is not None:
-        return file_beside(path, value.file), value.name.rpartition(":")[2]
+    named = named_metric(snapshot, path, value.name)
+    used = value._replace(name=named.use) if named is not None else value
+    if used.file is not None:
+        return file_beside(path, used.file), used.name.rpartition(":")[2]
     from promptls.metrics.registry import READY_METRICS
 
-    metric = READY_METRICS.get(value.name)
+    metric = READY_METRICS.get(used.name)
     return (inspect.getsourcefile(metric.function), metric.function.__name__) if metric else (None, "")
 
 

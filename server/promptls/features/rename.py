@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from promptls.features.symbols import Occurrence, Symbol, occurrence_steps, symbol_at
 from promptls.features.symbols.find import symbol_variable
-from promptls.features.symbols.key_doubts import doubt
+from promptls.features.symbols.key_doubts import doubt_steps
 from promptls.features.symbols.shared_variable import imported_file
 from promptls.meaning.mentions import mention_at
 from promptls.meaning.scopes import GLOBALS, INJECTED
@@ -63,7 +63,12 @@ class RenameEdit(NamedTuple):
 
 def prepare_rename(snapshot: Snapshot, path: str, offset: int) -> Renaming:
     """What stands at `offset`; raises `Failure` with the reason where it cannot be renamed."""
-    symbol = _renamable(snapshot, path, offset)
+    return finished(prepare_steps(snapshot, path, offset))
+
+
+def prepare_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Renaming]:
+    """The same as `prepare_rename`, file by file."""
+    symbol = yield from _renamable(snapshot, path, offset)
     return Renaming(symbol.span, symbol.name)
 
 
@@ -77,7 +82,7 @@ def rename(snapshot: Snapshot, path: str, offset: int, new: str) -> tuple[Rename
 
 def rename_steps(snapshot: Snapshot, path: str, offset: int, new: str) -> Steps[tuple[RenameEdit, ...]]:
     """The same as `rename`, file by file."""
-    symbol = _renamable(snapshot, path, offset)
+    symbol = yield from _renamable(snapshot, path, offset)
     places = yield from occurrence_steps(snapshot, symbol)
     if new == symbol.name:
         return ()
@@ -93,7 +98,7 @@ def rename_steps(snapshot: Snapshot, path: str, offset: int, new: str) -> Steps[
 # -- what can be renamed ----------------------------------------------------------
 
 
-def _renamable(snapshot: Snapshot, path: str, offset: int) -> Symbol:
+def _renamable(snapshot: Snapshot, path: str, offset: int) -> Steps[Symbol]:
     symbol = symbol_at(snapshot, path, offset)
     if symbol is None:
         template = snapshot.template(path)
@@ -106,7 +111,7 @@ def _renamable(snapshot: Snapshot, path: str, offset: int) -> Symbol:
         raise WrongUse(f"{name} is a function of Python code: rename it there")
     if symbol.kind == "file":
         raise WrongUse("a file is renamed among the files, not in what includes it")
-    if symbol.kind == "key" and (reason := doubt(snapshot, symbol)):
+    if symbol.kind == "key" and (reason := (yield from doubt_steps(snapshot, symbol))):
         raise WrongUse(f"{name} cannot be renamed: {reason}")
     if _is_lost_import(snapshot, symbol):
         raise WrongUse(f"{name} cannot be renamed: what it is imported from is not there")

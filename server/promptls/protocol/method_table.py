@@ -55,8 +55,8 @@ METHODS: Final = (
     Method(types.TEXT_DOCUMENT_HOVER, "requests.hover:hover", form="typed, later"),
     Method(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, "requests.document_symbol:document_symbol", form="json"),
     Method(types.TEXT_DOCUMENT_DOCUMENT_LINK, "requests.document_link:document_link"),
-    Method(types.TEXT_DOCUMENT_DEFINITION, "requests.definition:definition"),
-    Method(types.TEXT_DOCUMENT_DECLARATION, "requests.definition:declaration"),
+    Method(types.TEXT_DOCUMENT_DEFINITION, "requests.definition:definition", form="typed, later"),
+    Method(types.TEXT_DOCUMENT_DECLARATION, "requests.definition:declaration", form="typed, later"),
     Method(
         types.TEXT_DOCUMENT_REFERENCES,
         "requests.references:references",
@@ -66,7 +66,7 @@ METHODS: Final = (
     Method(
         types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, "requests.document_highlight:document_highlight", form="json"
     ),
-    Method(types.TEXT_DOCUMENT_PREPARE_RENAME, "requests.rename:prepare"),
+    Method(types.TEXT_DOCUMENT_PREPARE_RENAME, "requests.rename:prepare", form="typed, later"),
     Method(
         types.TEXT_DOCUMENT_RENAME,
         "requests.rename:rename_symbol",

@@ -79,7 +79,7 @@ async def progress(
 
 
 async def in_slices(
-    session: Session, steps: Steps[Result], token: types.ProgressToken | None, title: str
+    session: Session, steps: Steps[Result], token: types.ProgressToken | None = None, title: str = ""
 ) -> Result:
     """The result of long work, between whose steps other messages are handled and a cancelled request ends.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from promptls.features.hover.hover import Hover, code
-from promptls.features.named_values import NamedValue, file_beside, metric_file, named_value_at
+from promptls.features.named_values import NamedValue, file_beside, metric_file, named_metric, named_value_at
 from promptls.meaning.template import Template
 from promptls.rendering.file_rendering import FileRendering, counted
 from promptls.text.failure import Failure
@@ -40,7 +40,7 @@ def hover_named(
         case "functions":
             texts = _functions(Path(file_beside(path, value.name)))
         case "metric":
-            texts = _metric(path, value)
+            texts = _metric(snapshot, path, value)
         case "model":
             texts = _model(snapshot, path, value)
         case "encoding":
@@ -107,9 +107,9 @@ def _functions(file: Path) -> Iterator[str]:
         yield "```python\n" + "\n".join(each.signature for each in found[:_MOST_NAMES]) + "\n```"
 
 
-def _metric(path: str, value: NamedValue) -> Iterator[str]:
+def _metric(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
     """The signature and documentation of a metric's function, which is read and not run."""
-    file, name = metric_file(path, value)
+    file, name = metric_file(snapshot, path, value)
     functions = (functions_in(file) or ()) if file is not None else ()
     found = next((each for each in functions if each.name == name), None)
     if file is None or found is None:
@@ -119,8 +119,11 @@ def _metric(path: str, value: NamedValue) -> Iterator[str]:
         yield inspect.cleandoc(found.documentation)
     kinds = [each.removesuffix("_metric") for each in found.decorators if each.endswith("_metric")]
     what = f"{kinds[0]} metric" if kinds else "metric"
-    of = code(Path(file).name) if value.file is not None else "promptls, ready to use"
-    yield f"{what} of {of}; its arguments are `response` and the columns that its parameters name"
+    is_ready = Path(file).parent.name == "ready" and value.file is None
+    of = "promptls, ready to use" if is_ready else code(Path(file).name)
+    named = named_metric(snapshot, path, value.name)
+    options = f", with the options that {code(value.name)} is given" if named is not None else ""
+    yield f"{what} of {of}{options}; its arguments are `response` and the columns that its parameters name"
 
 
 def _model(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:

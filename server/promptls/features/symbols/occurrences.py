@@ -12,7 +12,6 @@ from promptls.features.symbols.find import NO_VARIABLES, symbol_variable
 from promptls.features.symbols.keys import key_places, key_places_in
 from promptls.features.symbols.macros import arguments_of, macro_of, other_names
 from promptls.features.symbols.part_names import part_places
-from promptls.features.symbols.shared_keys import shared_key
 from promptls.features.symbols.shared_variable import shared_variable_steps
 from promptls.features.symbols.symbol import Occurrence, Symbol, Use
 from promptls.meaning.template import Template
@@ -74,12 +73,7 @@ def places_here(snapshot: Snapshot, symbol: Symbol) -> tuple[Occurrence, ...]:
     if symbol.kind == "block":
         return _ordered(blocks_in(template, symbol.path, symbol.name))
     if symbol.kind == "key":
-        ways = (
-            each.way
-            for each in shared_key(snapshot, symbol.path, symbol.way).ways
-            if each.path == symbol.path
-        )
-        return _ordered(place for way in ways for place in key_places_in(template, symbol.path, way))
+        return _ordered(key_places_in(template, symbol.path, symbol.way))
     if symbol.kind in NO_VARIABLES:
         return tuple(
             each

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from promptls.features.definition import Target, declarations, definitions
+from promptls.features.definition import Target, declaration_steps, definition_steps
 from promptls.protocol.locations import asked_place, location, range_in
+from promptls.protocol.progress import in_slices
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
@@ -15,20 +16,22 @@ if TYPE_CHECKING:
 Answer = list[types.Location] | list[types.LocationLink] | None
 
 
-def definition(session: Session, params: types.DefinitionParams) -> Answer:
+async def definition(session: Session, params: types.DefinitionParams) -> Answer:
     """Where the symbol at the position gets what it is; as links for a client that takes them."""
     asked = asked_place(session, params)
     if asked is None:
         return None
-    return _answer(session, asked[0], definitions(session.snapshot, *asked), session.flags.definition_links)
+    found = await in_slices(session, definition_steps(session.snapshot, *asked))
+    return _answer(session, asked[0], found, session.flags.definition_links)
 
 
-def declaration(session: Session, params: types.DeclarationParams) -> Answer:
+async def declaration(session: Session, params: types.DeclarationParams) -> Answer:
     """Where it is said that there is the symbol at the position."""
     asked = asked_place(session, params)
     if asked is None:
         return None
-    return _answer(session, asked[0], declarations(session.snapshot, *asked), session.flags.declaration_links)
+    found = await in_slices(session, declaration_steps(session.snapshot, *asked))
+    return _answer(session, asked[0], found, session.flags.declaration_links)
 
 
 def _answer(session: Session, path: str, targets: tuple[Target, ...], links: bool) -> Answer:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from promptls.features.rename import RenameEdit, prepare_rename, rename_steps
+from promptls.features.rename import RenameEdit, prepare_steps, rename_steps
 from promptls.protocol.locations import asked_place, range_in
 from promptls.protocol.progress import in_slices
 from promptls.text.failure import Failure
@@ -20,13 +20,16 @@ if TYPE_CHECKING:
 _DATA: Final = "promptls.data"
 
 
-def prepare(session: Session, params: types.PrepareRenameParams) -> types.PrepareRenamePlaceholder | None:
+async def prepare(
+    session: Session, params: types.PrepareRenameParams
+) -> types.PrepareRenamePlaceholder | None:
     """The range of the name at the position, and the name."""
     asked = asked_place(session, params)
     if asked is None:
         return None
+    await session.scan.finished()
     try:
-        found = prepare_rename(session.snapshot, *asked)
+        found = await in_slices(session, prepare_steps(session.snapshot, *asked))
     except Failure as failure:
         raise _refusal(failure) from None
     return types.PrepareRenamePlaceholder(range_in(session, asked[0], found.span), found.name)
@@ -40,6 +43,7 @@ async def rename_symbol(session: Session, params: types.RenameParams) -> types.W
     asked = asked_place(session, params)
     if asked is None:
         return None
+    await session.scan.finished()
     snapshot = session.snapshot
     steps = rename_steps(snapshot, *asked, params.new_name)
     try:
