@@ -28,11 +28,12 @@ def main() -> None:
     results = []
     for job in request["jobs"]:
         times, prompt = [], None
-        for data in job["data"]:
+        paths = job.get("paths") or [job["path"]] * len(job["data"])
+        for path, data in zip(paths, job["data"], strict=True):
             started = time.perf_counter()
             prompt = Prompt(
                 template_data=data,
-                template_path=job["path"],
+                template_path=path,
                 encode_func=encode,
                 token_limit=job["token_limit"],
                 truncation_step=job["truncation_step"],

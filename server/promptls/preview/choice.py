@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from promptls.preview.source_map import MOST_SEGMENTS
 from promptls.rendering.job import RenderJob
 from promptls.rendering.request import job_for
 from promptls.rendering.samples import Sample, row_sample, sample_named, samples_of
@@ -67,4 +68,5 @@ def preview_job(snapshot: Snapshot, path: str, sample: Sample, choice: Choice) -
     if job.evaluation is not None:
         row = choice.row + 1 if choice.row is not None else None
         job = replace(job, evaluation=replace(job.evaluation, row=row, meta_template=choice.meta_template))
-    return replace(job, with_source_map=True)
+    most_segments = None if choice.source_map else MOST_SEGMENTS
+    return replace(job, with_source_map=True, most_segments=most_segments)

@@ -5,30 +5,55 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from promptls.preview.choice import chosen_sample
 from promptls.rendering.file_rendering import FileRendering
+from promptls.rendering.job import RenderJob
 from promptls.rendering.limits import Limits
 from promptls.rendering.make import limits_for, render_file, weigh_rows
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.request import RENDERED_KINDS
 from promptls.rendering.samples import Sample
-from promptls.rendering.worker import RenderWorker
+from promptls.rendering.worker import RenderWorker, SupersededError
 from promptls.text.failure import Failure
 from promptls.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
-    from promptls.rendering.job import RenderJob
 
 log = logging.getLogger(__name__)
 
 CHANGED: Final = "promptls/changed"
 """Tells a client with panels that the renderings of a file may differ."""
+_QUICK_SECONDS: Final = 0.15
+"""A preview that takes less is made anew at each keystroke, and not only after a pause."""
 _FIRST_SECONDS: Final = 1.0
 """How long a request waits for the very first rendering of a file."""
+
+
+class _Outcome(NamedTuple):
+    """What a job for an open file ended with, and at which revision of the workspace."""
+
+    revision: int
+    job: RenderJob
+    outcome: Rendering | RenderFailure
+
+    def serves(self, snapshot: Snapshot, job: RenderJob) -> bool:
+        """Whether the job would end with the same, but for a source map that it does not ask for."""
+        if self.revision != snapshot.revision or (job.with_source_map and not self.job.with_source_map):
+            return False
+        if not job.with_source_map:
+            job = replace(job, with_source_map=self.job.with_source_map, most_segments=self.job.most_segments)
+        return job == self.job
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the file can be rendered while somebody types."""
+        return isinstance(self.outcome, Rendering) and self.outcome.seconds < _QUICK_SECONDS
 
 
 class Renderings:
@@ -43,6 +68,8 @@ class Renderings:
         self._work: asyncio.Task[None] | None = None
         self._workers: dict[Limits, RenderWorker] = {}
         self._tried: set[str] = set()
+        self._outcomes: dict[str, _Outcome] = {}
+        self._previewed: set[str] = set()
         self._made = asyncio.Condition()
 
     def newest(self, path: str) -> FileRendering | None:
@@ -78,12 +105,14 @@ class Renderings:
     def file_closed(self, path: str) -> None:
         """Forget the file."""
         self._forget(path)
+        self._previewed.discard(path)
         self._chosen.pop(path, None)
 
     def _forget(self, path: str) -> None:
         self._waiting.pop(path, None)
         self._unweighed.pop(path, None)
         self._newest.pop(path, None)
+        self._outcomes.pop(path, None)
         self._tried.discard(path)
 
     async def close(self) -> None:
@@ -119,6 +148,39 @@ class Renderings:
     async def render(self, snapshot: Snapshot, job: RenderJob) -> Rendering | RenderFailure:
         """The outcome of a job, within the limits that the settings of its file set."""
         return await self.worker(snapshot, job.path).render(job)
+
+    async def render_newest(self, snapshot: Snapshot, job: RenderJob) -> Rendering | RenderFailure:
+        """The outcome of a job; raises SupersededError where a newer one for its file comes meanwhile.
+
+        What was rendered once is not rendered again as long as nothing in the workspace changes.
+        """
+        known = self._outcomes.get(job.path)
+        if known is not None and known.serves(snapshot, job):
+            return known.outcome
+        outcome = await self.worker(snapshot, job.path).render_newest(job)
+        if job.path in self._session.snapshot.open_files:
+            self._outcomes[job.path] = _Outcome(snapshot.revision, job, outcome)
+        return outcome
+
+    async def preview(
+        self, path: str, made_job: Callable[[Snapshot], tuple[Sample, RenderJob]]
+    ) -> tuple[Snapshot, FileRendering]:
+        """The rendering for a preview of the newest text, and the workspace that it is of."""
+        self._previewed.add(path)
+        while True:
+            snapshot = with_consent(self._session.snapshot, self._session.trusted)
+            sample, job = made_job(snapshot)
+            try:
+                return snapshot, FileRendering(job, sample, await self.render_newest(snapshot, job))
+            except SupersededError:
+                # A newer text, or other limits, are rendered already: nobody wants to see older ones.
+                continue
+
+    def edited(self, path: str) -> None:
+        """The text of the file is another one: whoever previews it may ask at once where that is quick."""
+        known = self._outcomes.get(path)
+        if self._session.flags.panels and path in self._previewed and known is not None and known.is_quick:
+            self._session.server.protocol.notify_json(CHANGED, {"uri": self._session.uri_of(path)})
 
     def worker(self, snapshot: Snapshot, path: str) -> RenderWorker:
         """The process that renders and counts for the file, within the limits of its settings."""
@@ -171,7 +233,18 @@ class Renderings:
             return False
         before = self._newest.get(path)
         worker = self.worker(snapshot, path)
-        made = await render_file(worker, snapshot, path, lambda: self.sample(snapshot, path), before)
+        try:
+            made = await render_file(
+                worker,
+                snapshot,
+                path,
+                lambda: self.sample(snapshot, path),
+                before,
+                partial(self.render_newest, snapshot),
+            )
+        except SupersededError:
+            self._waiting[path] = None
+            return False
         is_open = path in self._session.snapshot.open_files
         if not is_open or self._session.kind(path) not in RENDERED_KINDS:
             return False

@@ -23,6 +23,7 @@ from promptls.protocol.renderings import Renderings
 from promptls.protocol.runs import Runs
 from promptls.protocol.scan import Scan
 from promptls.protocol.semantic_tokens import SemanticTokens
+from promptls.protocol.settings_findings import SettingsFindings
 from promptls.protocol.settling import Settling
 from promptls.protocol.symbol_index import SymbolIndex
 from promptls.protocol.workspace_reports import WorkspaceReports
@@ -47,6 +48,7 @@ class Session:
         self.diagnostics: Final = Diagnostics(self)
         self.runs: Final = Runs(self)
         self.dataset_findings: Final = DatasetFindings(self)
+        self.settings_findings: Final = SettingsFindings(self)
         self.renderings: Final = Renderings(self)
         self.rendered_findings: Final = RenderedFindings(self)
         self.semantic_tokens: Final = SemanticTokens(self)
@@ -107,7 +109,9 @@ class Session:
     def file_changed(self, path: str) -> None:
         """The text of an open file is another one."""
         self.diagnostics.file_changed(path)
+        self.settings_findings.file_changed(path)
         self.reports.file_changed(path)
+        self.renderings.edited(path)
         self.settling.changed(path)
 
     def file_closed(self, path: str) -> None:
@@ -120,6 +124,7 @@ class Session:
         self.semantic_tokens.file_closed(path)
         self.folds.file_closed(path)
         self.forget_uri(path)
+        self.settings_findings.file_changed(path)
 
     def files_changed(self, paths: list[str]) -> None:
         """Files or folders on disk may be others than they were."""
@@ -144,6 +149,7 @@ class Session:
         """The settings of the editor or of a project are others than they were."""
         self.everything_changed()
         report_problems(self, list(self.snapshot.open_files))
+        self.settings_findings.look_again()
 
     def everything_changed(self) -> None:
         """Anything that is known of the files may be out of date."""

@@ -19,11 +19,11 @@ from promptls.rendering.source_map.parts import part_segments
 from promptls.rendering.source_map.render import render_mapped
 from promptls.rendering.source_map.rendered import RenderedMap, turn_words
 from promptls.rendering.source_map.stopped import item_words, line_outside, shortened, turns_at
+from promptls.rendering.source_map.templates import CompiledGroups
 from promptls.rendering.stand_in import stand_in
 from promptls.rendering.values import plain
 from promptls.systems.prompt_poet.counts import PartCount, count_part
 from promptls.systems.prompt_poet.document import read
-from promptls.systems.prompt_poet.environment import CompiledTemplates
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.parts import PromptPart, joined, messages
 from promptls.systems.prompt_poet.render import Prompt, RenderOptions, parse_parts, render_text
@@ -32,7 +32,7 @@ from promptls.systems.ragas.file import is_json_file, load_json, ragas_text, rea
 from promptls.systems.ragas.prompt_object import PromptObjectError
 from promptls.tokens.counting import count, count_strictly
 
-_compiled = CompiledTemplates()
+_compiled = CompiledGroups()
 
 
 class _Made(NamedTuple):
@@ -146,9 +146,7 @@ def _stopped(failure: RenderFailure, error: PromptPoetError, job: RenderJob) -> 
         return replace(failure, include_line=outside)
     words = item_words(turns[-1])
     where = [f"in {', '.join(map(turn_words, turns))}", *([f"where {words}"] if words else [])]
-    return replace(
-        _with_words(failure, where), turns=tuple(map(turn_words, turns)), include_line=outside
-    )
+    return replace(_with_words(failure, where), turns=tuple(map(turn_words, turns)), include_line=outside)
 
 
 def _with_words(failure: RenderFailure, where: Sequence[str]) -> RenderFailure:
@@ -161,8 +159,43 @@ def _with_words(failure: RenderFailure, where: Sequence[str]) -> RenderFailure:
     return replace(failure, message=message, reason=failure.message)
 
 
-def _packed(made: _Made) -> PackedMap | None:
+def _rendering(job: RenderJob, made: _Made, started: float) -> Rendering:
+    """The rendering with counts and truncation; what fails from here on is one of its problems."""
+    prompt = made.prompt
+    problems: list[RenderFailure] = []
+    counts = [_count(part, job.encoding, problems) for part in prompt.parts]
+    if not prompt.parts:
+        problems.append(RenderFailure("parts", "The prompt has no parts.", job.path))
+    kept = _truncation(job, prompt.parts, [each.tokens for each in counts], problems)
+    kept_parts = [prompt.parts[index] for index in kept.kept]
+    string: str | None = None
+    try:
+        string = joined(kept_parts)
+    except PromptPoetError as error:
+        problems.append(_failure(error, job))
+    indices = set(kept.kept)
+    return Rendering(
+        parts=tuple(
+            _part(index, part, its_count, kept=index in indices)
+            for index, (part, its_count) in enumerate(zip(prompt.parts, counts, strict=True))
+        ),
+        string=string,
+        messages=plain(messages(kept_parts)),
+        tokens=kept.tokens_before,
+        tokens_kept=kept.tokens_after,
+        text=prompt.text,
+        seconds=time.perf_counter() - started,
+        problems=tuple(problems),
+        files=tuple(sorted(prompt.files)),
+        source_map=_packed(made, job.most_segments) if job.with_source_map else None,
+    )
+
+
+def _packed(made: _Made, most_segments: int | None) -> PackedMap | None:
     if made.source_map is None:
+        return None
+    # Each piece of the text is a piece of some part's content as well.
+    if most_segments is not None and 2 * len(made.source_map.leaves) > most_segments:
         return None
     parts = part_segments(made.source_map, made.root, made.prompt.parts)
     return packed_map(made.source_map.segments, parts)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from promptls.rendering.file_rendering import FileRendering, RowTokens, included_texts, template_texts
+from promptls.rendering.job import RenderJob
 from promptls.rendering.limits import Limits
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.request import job_for
@@ -17,6 +19,8 @@ from promptls.text.failure import Failure
 from promptls.workspace.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
+
+Render: TypeAlias = Callable[[RenderJob], Awaitable[Rendering | RenderFailure]]
 
 MOST_WEIGHING_SECONDS = 10.0
 """How long the rows of a data set are tried; what was tried until then counts."""
@@ -34,11 +38,13 @@ async def render_file(
     path: str,
     sample: Callable[[], Sample] | None = None,
     known: FileRendering | None = None,
+    render: Render | None = None,
 ) -> FileRendering:
     """The rendering of the file at `path` with the sample that `sample` gives, or with its default one.
 
     A sample that cannot be read, for which `sample` raises Failure, is a failed rendering. Token
-    counts of `known`, a former rendering of the file, are taken over.
+    counts of `known`, a former rendering of the file, are taken over. `render` gives a job's outcome,
+    by default as the worker does.
     """
     template = snapshot.template(path)
     assert template is not None
@@ -50,7 +56,7 @@ async def render_file(
         outcome: Rendering | RenderFailure = RenderFailure("data", failure.message, path)
     else:
         job = job_for(snapshot, path, chosen.data, with_stand_ins=True)
-        outcome = await worker.render(job)
+        outcome = await (render or worker.render)(job)
     texts = dict.fromkeys([*template_texts(template), *included_texts(snapshot, path)])
     counted = _counts(known, job.encoding, texts)
     unknown = [text for text in texts if text not in counted]

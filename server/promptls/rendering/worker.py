@@ -37,12 +37,19 @@ IMPORT_FOLDER = Path(__file__).resolve().parents[2]
 ATTEMPTS = 2
 """How often a job is tried whose process ended under it."""
 
+SUPERSEDED_SECONDS = 0.3
+"""Seconds that a running job has to end once a newer one takes its place; then its process is ended."""
+
 END_SECONDS = 1.0
 """Seconds that a process which has closed its output has to end by itself."""
 
 
 class CountingError(RuntimeError):
     """Tokens cannot be counted: an unknown encoding, or a process that does not answer."""
+
+
+class SupersededError(Exception):
+    """A newer rendering of the same file was asked for before this one was done."""
 
 
 class _LateError(Exception):
@@ -67,6 +74,11 @@ class RenderWorker:
         self._lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._requests = 0
+        self._newest: dict[str, int] = {}
+        """Of each file the number of its newest rendering that may be superseded."""
+        self._coming: dict[str, tuple[RenderJob, asyncio.Task[Rendering | RenderFailure]]] = {}
+        self._numbers = 0
+        self._running_number: int | None = None
 
     async def render(self, job: RenderJob) -> Rendering | RenderFailure:
         """The outcome of `job`. Never raises for what is wrong with the job."""
@@ -75,6 +87,36 @@ class RenderWorker:
         except (TypeError, ValueError) as error:
             return RenderFailure("data", f"The template data cannot be used: {error}", job.path)
         return await self._finish(self._render(job, packed))
+
+    async def render_newest(self, job: RenderJob) -> Rendering | RenderFailure:
+        """As `render`; but only the newest such job of a file is worked on.
+
+        A job that waits or runs when another one comes raises SupersededError, one that is equal to it
+        is waited for.
+        """
+        coming = self._coming.get(job.path)
+        if coming is not None and coming[0] == job and not coming[1].done():
+            return await asyncio.shield(coming[1])
+        try:
+            packed = job.to_json()
+        except (TypeError, ValueError) as error:
+            return RenderFailure("data", f"The template data cannot be used: {error}", job.path)
+        former = self._newest.get(job.path)
+        self._numbers += 1
+        number = self._newest[job.path] = self._numbers
+        if former is not None and self._running_number == former:
+            asyncio.get_running_loop().call_later(SUPERSEDED_SECONDS, self._end_superseded, job.path, former)
+        task = asyncio.ensure_future(self._finish(self._render(job, packed, number)))
+        self._coming[job.path] = job, task
+        task.add_done_callback(lambda _done: self._came(job.path, task))
+        return await asyncio.shield(task)
+
+    def _came(self, path: str, task: asyncio.Task[Rendering | RenderFailure]) -> None:
+        """Forget a task that is done; where nobody waits for it any more, its failure is nobody's concern."""
+        if (coming := self._coming.get(path)) is not None and coming[1] is task:
+            del self._coming[path]
+        if not task.cancelled():
+            task.exception()
 
     async def count(self, texts: Sequence[str], encoding: str) -> list[int]:
         """The tokens of each text in `encoding`, special tokens counted as text; raises CountingError."""
@@ -126,8 +168,16 @@ class RenderWorker:
             with contextlib.suppress(EOFError, OSError, _LateError):
                 await self._running()
 
-    async def _render(self, job: RenderJob, packed: dict[str, Any]) -> Rendering | RenderFailure:
-        answer = await self._run(job, {"job": packed, "seconds": self.limits.seconds})
+    def _end_superseded(self, path: str, number: int) -> None:
+        """End the process if it still runs the job of this number, whose outcome nobody waits for."""
+        if self._running_number == number and self._newest.get(path) != number and self._process:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+
+    async def _render(
+        self, job: RenderJob, packed: dict[str, Any], number: int | None = None
+    ) -> Rendering | RenderFailure:
+        answer = await self._run(job, {"job": packed, "seconds": self.limits.seconds}, number=number)
         if isinstance(answer, RenderFailure):
             return answer
         outcome = unpacked_outcome(answer["outcome"])
@@ -135,12 +185,18 @@ class RenderWorker:
         return outcome
 
     async def _run(
-        self, job: RenderJob, request: dict[str, Any], tell: Tell | None = None
+        self, job: RenderJob, request: dict[str, Any], tell: Tell | None = None, number: int | None = None
     ) -> dict[str, Any] | RenderFailure:
-        """The answer to a request that runs a template, or why there is none."""
+        """The answer to a request that runs a template, or why there is none.
+
+        Raises SupersededError where the job has a `number`, and is no longer the newest of its file.
+        """
         async with self._lock:
             ended = ""
             for _ in range(ATTEMPTS):
+                if number is not None and self._newest.get(job.path) != number:
+                    raise SupersededError
+                self._running_number = number
                 try:
                     answer = await self._exchange(request, tell)
                 except _LateError as error:
@@ -148,6 +204,8 @@ class RenderWorker:
                 except (EOFError, OSError) as error:
                     ended = await self._end_of_process() or str(error)
                     continue
+                finally:
+                    self._running_number = None
                 outcome = answer.get("outcome")
                 if outcome is None or "failure" not in outcome:
                     return answer
