@@ -36,6 +36,8 @@ COMMANDS: dict[str, str] = {
     "contract": "show what a prompt needs from its caller",
     "run": "run an experiment over a dataset",
     "compare": "compare runs of an experiment",
+    "history": "list the runs of experiments",
+    "models": "list models, and try whether they answer",
     "format": "lay out prompt files in one style",
     "convert": "turn prompts of one form into another",
     "new": "begin a prompt, with a sample and a data set",

@@ -157,7 +157,7 @@ def _connected(path: Path) -> sqlite3.Connection | None:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    _make_folder(path.parent)
+    make_cache_folder(path.parent)
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS)
     try:
         # An answer survives the death of the process at once; only a power cut may take the last ones.
@@ -174,7 +174,8 @@ def _opened(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _make_folder(folder: Path) -> None:
+def make_cache_folder(folder: Path) -> None:
+    """The folder is there, and git leaves it alone; raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     ignored = folder / ".gitignore"
     if not ignored.exists():

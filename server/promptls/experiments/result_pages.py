@@ -1,0 +1,262 @@
+"""The rows of a run in pages, filtered and sorted, read from its table without loading it.
+
+A table of 100,000 rows is looked through once for where its lines begin; a page reads its own lines alone.
+What was found is kept until the table changes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from promptls.experiments.answer_cache import AnswerCache
+from promptls.experiments.history import RunSummary
+from promptls.experiments.tally import good_class
+from promptls.text.failure import FilePlace, WrongUse
+
+Kind = Literal["all", "good", "failing", "error", "problem"]
+
+# Rows that one page may have.
+LARGEST_PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class RowQuery:
+    """Which rows of a run, and in which order.
+
+    `kind`: those that every metric finds good, those that are not (`failing`), those without an answer
+    (`error`) or whose answer has the wrong form (`problem`). `search` is text that a cell has, in whatever
+    case; `equal` are cells with exactly this text, by column. `sort` is a column; numbers are sorted as such.
+    """
+
+    kind: Kind = "all"
+    search: str = ""
+    equal: tuple[tuple[str, str], ...] = ()
+    sort: str | None = None
+    descending: bool = False
+
+
+ALL = RowQuery()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows of those that a query finds: `total` are found, `rows` begin at `start` of them.
+
+    Each row is the cells of its line by column, as text, and under `""` its index in the table.
+    """
+
+    total: int
+    start: int
+    columns: tuple[str, ...]
+    rows: tuple[Mapping[str, str], ...]
+
+
+def run_json(run: RunSummary) -> dict[str, Any]:
+    """The run as JSON: what its manifest sums up, with the columns of its table."""
+    previous = run.previous
+    return {
+        **asdict(run),
+        "prompt": str(run.prompt),
+        "results": str(run.results),
+        "manifest": str(run.manifest),
+        "previous": None if previous is None else {"name": previous.name, "results": str(previous.results)},
+        "columns": list(_index_of(run).columns),
+    }
+
+
+def rows_page(run: RunSummary, query: RowQuery = ALL, start: int = 0, count: int = 100) -> Page:
+    """The rows from `start` on that `query` finds, `count` of them, at most 1,000.
+
+    Raises `WrongUse` where the run's table is gone, and for a column that it does not have.
+    """
+    index = _index_of(run)
+    for column in (query.sort, *(column for column, _ in query.equal)):
+        if column is not None and column not in index.columns:
+            raise WrongUse(f"the table has no column `{column}`", FilePlace(run.results))
+    found = _found(index, query, _not_good(run))
+    chosen = found[start : start + min(count, LARGEST_PAGE)]
+    rows = tuple({"": str(place), **cells} for place, cells in zip(chosen, index.lines(chosen), strict=True))
+    return Page(len(found), start, index.columns, rows)
+
+
+def paired_page(
+    before: RunSummary, after: RunSummary, *, differing: bool = False, start: int = 0, count: int = 100
+) -> dict[str, Any]:
+    """The rows of two runs side by side, in pages: `total`, and for each row `before` and `after`.
+
+    Rows belong together by id, its occurrence and repeat, and by model where both runs have the same ones;
+    pairs = _pairs(_index_of(before), _index_of(after), by_model=set(before.models) == set(after.models))
+    """
+    pairs = _pairs(_index_of(before), _index_of(after), set(before.models) == set(after.models))
+    if differing:
+        shared = {metric.name for metric in before.metrics} & {metric.name for metric in after.metrics}
+        pairs = _differing(pairs, _index_of(before), _index_of(after), ("response", "error", *sorted(shared)))
+    chosen = pairs[start : start + min(count, LARGEST_PAGE)]
+    old = _lines_at(_index_of(before), [left for left, _ in chosen])
+    new = _lines_at(_index_of(after), [right for _, right in chosen])
+    rows = [{"before": left, "after": right} for left, right in zip(old, new, strict=True)]
+    return {"total": len(pairs), "start": start, "rows": rows}
+
+
+def messages_of(run: RunSummary, rendered_hash: str) -> list[dict[str, Any]] | None:
+    """The messages of a row as they were sent; None where the cache does not know them any more."""
+    folder = run.results.parent
+    if not (folder / ".cache").is_dir():
+        return None
+    cache = AnswerCache(folder)
+    try:
+        return cache.messages(rendered_hash)
+    finally:
+        cache.close()
+
+
+class TableIndex:
+    """Where the lines of a table begin; a cell with line breaks does not end one."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._starts = array("Q")
+        with path.open("rb") as stream:
+            offset = 0
+            is_open = False
+            for line in stream:
+                if not is_open:
+                    self._starts.append(offset)
+                offset += len(line)
+                # A quote inside a cell is written twice, which changes nothing here.
+                is_open ^= line.count(b'"') % 2 == 1
+            self._starts.append(offset)
+            stream.seek(0)
+            header = stream.read(self._starts[1]) if len(self._starts) > 1 else b""
+        self.columns = tuple(next(csv.reader(io.StringIO(header.decode("utf-8", "replace"))), ()))
+
+    def __len__(self) -> int:
+        return max(0, len(self._starts) - 2)
+
+    def lines(self, places: Sequence[int]) -> Iterator[dict[str, str]]:
+        """The cells of the lines at these places, counted from 0 behind the header."""
+        with self.path.open("rb") as stream:
+            for place in places:
+                stream.seek(self._starts[place + 1])
+                text = stream.read(self._starts[place + 2] - self._starts[place + 1])
+                yield self._cells(text.decode("utf-8", "replace"))
+
+    def all_lines(self) -> Iterator[dict[str, str]]:
+        """The cells of every line, in order."""
+        with self.path.open(encoding="utf-8", errors="replace", newline="") as stream:
+            rows = csv.reader(stream)
+            next(rows, None)
+            for row in rows:
+                yield dict(zip(self.columns, row, strict=False))
+
+    def _cells(self, line: str) -> dict[str, str]:
+        return dict(zip(self.columns, next(csv.reader(io.StringIO(line, newline="")), ()), strict=False))
+
+
+def _index_of(run: RunSummary) -> TableIndex:
+    try:
+        state = run.results.stat()
+        return _index(str(run.results), state.st_mtime_ns, state.st_size)
+    except OSError:
+        raise WrongUse(
+            "the table of the run is gone", FilePlace(run.results), "run the experiment again"
+        ) from None
+
+
+@lru_cache(maxsize=8)
+def _index(path: str, _changed: int, _size: int) -> TableIndex:
+    return TableIndex(Path(path))
+
+
+@lru_cache(maxsize=16)
+def _found(index: TableIndex, query: RowQuery, not_good: tuple[tuple[str, str], ...]) -> Sequence[int]:
+    if query == ALL:
+        return range(len(index))
+    fits = _condition(query, not_good)
+    if query.sort is None:
+        return array("Q", (place for place, cells in enumerate(index.all_lines()) if fits(cells)))
+    found = [
+        (cells.get(query.sort, ""), place) for place, cells in enumerate(index.all_lines()) if fits(cells)
+    ]
+    found.sort(key=_order([cell for cell, _ in found]), reverse=query.descending)
+    return array("Q", (place for _, place in found))
+
+
+def _condition(query: RowQuery, not_good: tuple[tuple[str, str], ...]) -> Callable[[Mapping[str, str]], bool]:
+    needle = query.search.casefold()
+
+    def is_failing(cells: Mapping[str, str]) -> bool:
+        if cells.get("error") or cells.get("problem"):
+            return True
+        return any(cells.get(metric) not in {good, ""} for metric, good in not_good)
+
+    def fits(cells: Mapping[str, str]) -> bool:
+        if query.kind in {"error", "problem"} and not cells.get(query.kind):
+            return False
+        if query.kind in {"failing", "good"} and is_failing(cells) is not (query.kind == "failing"):
+            return False
+        if any(cells.get(column) != text for column, text in query.equal):
+            return False
+        return not needle or any(needle in cell.casefold() for cell in cells.values())
+
+    return fits
+
+
+def _order(cells: list[str]) -> Callable[[tuple[str, int]], tuple[bool, Any]]:
+    """What found rows are sorted by; those without a value stand at one end."""
+    try:
+        numbers = {cell: float(cell) for cell in set(cells) if cell}
+    except ValueError:
+        return lambda found: (not found[0], found[0].casefold())
+    return lambda found: (not found[0], numbers.get(found[0], 0.0))
+
+
+def _not_good(run: RunSummary) -> tuple[tuple[str, str], ...]:
+    """The good class of each metric that has one."""
+    return tuple(
+        (metric.name, good)
+        for metric in run.metrics
+        if (good := good_class("discrete", metric.allowed_values)) is not None and metric.kind == "discrete"
+    )
+
+
+_Pair = tuple[int | None, int | None]
+
+
+@lru_cache(maxsize=4)
+def _pairs(before: TableIndex, after: TableIndex, *, by_model: bool) -> list[_Pair]:
+    old, new = _keys(before, by_model=by_model), _keys(after, by_model=by_model)
+    pairs: list[_Pair] = [(place, new.get(key)) for key, place in old.items()]
+    return pairs + [(None, place) for key, place in new.items() if key not in old]
+
+
+def _keys(index: TableIndex, *, by_model: bool) -> dict[tuple[str, str, str, int], int]:
+    found: dict[tuple[str, str, str, int], int] = {}
+    seen: dict[tuple[str, str, str], int] = {}
+    for place, cells in enumerate(index.all_lines()):
+        key = (cells.get("id", ""), cells.get("repeat", ""), cells.get("model", "") if by_model else "")
+        seen[key] = seen.get(key, 0) + 1
+        found[(*key, seen[key])] = place
+    return found
+
+
+def _differing(
+    pairs: list[_Pair], before: TableIndex, after: TableIndex, columns: tuple[str, ...]
+) -> list[_Pair]:
+    old = [tuple(cells.get(column, "") for column in columns) for cells in before.all_lines()]
+    new = [tuple(cells.get(column, "") for column in columns) for cells in after.all_lines()]
+    return [
+        (left, right) for left, right in pairs if left is None or right is None or old[left] != new[right]
+    ]
+
+
+def _lines_at(index: TableIndex, places: Sequence[int | None]) -> list[dict[str, str] | None]:
+    lines = index.lines([place for place in places if place is not None])
+    return [None if place is None else next(lines) for place in places]

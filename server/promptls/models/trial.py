@@ -1,0 +1,115 @@
+"""Whether a model is there, and whether it answers."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from promptls.models.keys import key_of
+from promptls.models.model import ModelError
+from promptls.models.prices import MILLION, price_of
+from promptls.models.providers import TABLE
+from promptls.models.reference import ModelReference
+from promptls.models.registry import address_of, check_model, open_model
+
+QUESTION = [{"role": "user", "content": "Answer with the one word: yes"}]
+
+# Tokens of the answer to it, and seconds that it may take.
+ANSWER_TOKENS = 16
+PATIENCE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """What is known of a model; `problem` and `remedy` say why it cannot be asked, and hold no secret.
+
+    Prices are US dollars for a million tokens. `answer`, `seconds` and tokens are those of a trial.
+    """
+
+    name: str
+    provider: str
+    model: str
+    base_url: str | None
+    key: str | None
+    """The name of the variable that the key is read from; None where none is needed."""
+    ready: bool
+    problem: str | None = None
+    remedy: str | None = None
+    input_price: float | None = None
+    output_price: float | None = None
+    answer: str | None = None
+    seconds: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+def state_of(reference: ModelReference) -> ModelState:
+    """What is known of the model without asking it."""
+    from promptls.models.openai_compatible import without_secrets
+
+    problem = None
+    try:
+        check_model(reference)
+    except ModelError as error:
+        problem = error
+    provider = TABLE[reference.provider]
+    address = reference.base_url
+    if provider.route == "chat" and address is None:
+        try:
+            address = address_of(reference)
+        except ModelError:
+            address = None
+    price = price_of(reference)
+    return ModelState(
+        name=reference.name,
+        provider=reference.provider,
+        model=reference.model,
+        base_url=None if address is None else without_secrets(address),
+        key=_key_variable(reference),
+        ready=problem is None,
+        problem=None if problem is None else problem.message,
+        remedy=None if problem is None else problem.remedy,
+        input_price=None if price.input is None else price.input * MILLION,
+        output_price=None if price.output is None else price.output * MILLION,
+    )
+
+
+async def tried(reference: ModelReference, timeout: float = PATIENCE) -> ModelState:
+    """The state of the model after a question that costs next to nothing."""
+    state = state_of(reference)
+    if not state.ready:
+        return state
+    model = None
+    try:
+        model = open_model(reference, timeout=timeout)
+        parameters = {**reference.parameters, "max_tokens": ANSWER_TOKENS}
+        answer = await asyncio.wait_for(
+            model.complete(QUESTION, parameters=parameters, json_schema=None), 2 * timeout
+        )
+    except ModelError as error:
+        return replace(state, ready=False, problem=error.message, remedy=error.remedy)
+    except asyncio.TimeoutError:
+        return replace(state, ready=False, problem=f"no answer within {2 * timeout:g} seconds")
+    finally:
+        if model is not None:
+            await model.close()
+    return replace(
+        state,
+        answer=answer.text,
+        seconds=answer.seconds,
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+    )
+
+
+def _key_variable(reference: ModelReference) -> str | None:
+    if reference.api_key_env is not None:
+        return reference.api_key_env
+    provider = TABLE[reference.provider]
+    if reference.base_url is not None or not provider.key_envs:
+        return None
+    try:
+        there = key_of(reference) is not None
+    except ModelError:
+        return provider.key_envs[0]
+    return provider.key_envs[0] if there or provider.needs_key else None

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+from promptls.experiments import run_index
+from promptls.experiments.run_index import known_runs, summary_of
+from promptls.experiments.runner import BudgetSpentError
+from support.experiment_folder import Folder
+from support.model_server import ModelServer, Reply
+
+
+async def test_runs_are_listed_with_their_scores_the_newest_first(folder: Folder) -> None:
+    first = await folder.ask()
+    second = await folder.ask(rows="2")
+    runs = known_runs(folder.results)
+    assert [run.name for run in runs] == [second.manifest["run"], first.manifest["run"]]
+    newest = runs[0]
+    assert (newest.status, newest.rows, newest.done, newest.chosen) == ("finished", 2, 2, "2")
+    assert newest.scores["right"] == "50 %"
+    assert newest.prompt == str(folder.prompt)
+    assert summary_of(newest).results == Path(second.results)
+
+
+async def test_a_run_that_stopped_is_in_the_list_with_how_far_it_came(
+    folder: Folder, server: ModelServer
+) -> None:
+    folder.serve(server).write(model="office", rows=9)
+    with pytest.raises(BudgetSpentError):
+        await folder.ask(max_calls=4)
+    (run,) = known_runs(folder.results)
+    assert (run.status, run.done, run.rows, run.failed) == ("stopped", 4, 9, None)
+    await folder.ask(resume=run.path)
+    assert [(run.status, run.done) for run in known_runs(folder.results)] == [("finished", 9)]
+
+
+async def test_a_run_that_is_going_on_says_so(folder: Folder, server: ModelServer) -> None:
+    import asyncio
+
+    held = threading.Event()
+    server.reply = lambda _body: Reply(wait=held)
+    folder.serve(server).write(model="office")
+    running = asyncio.create_task(folder.ask())
+    await asyncio.to_thread(server.asked.wait, 10)
+    (run,) = known_runs(folder.results)
+    held.set()
+    await running
+    assert (run.status, run.done) == ("running", 0)
+
+
+async def test_runs_are_found_by_the_text_of_the_prompt(folder: Folder) -> None:
+    text = folder.prompt.read_text("utf-8")
+    first = await folder.ask()
+    folder.prompt.write_text(text.replace("{{ escape", "Hm. {{ escape"), "utf-8")
+    await folder.ask()
+    folder.prompt.rename(folder.path / "other.yml.j2")
+    (found,) = known_runs(folder.results, same_text=text)
+    assert found.name == first.manifest["run"]
+    assert known_runs(folder.results, same_text="none") == []
+
+
+async def test_only_what_is_new_is_read(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    finished = await folder.ask()
+    manifest = Path(finished.manifest_path)
+    for number in range(200):
+        name = f"20200101-{number:06}-ask"
+        shutil.copy(manifest, folder.results / f"{name}.json")
+    assert len(known_runs(folder.results)) == 201
+    read: list[Path] = []
+    known = run_index._known
+    monkeypatch.setattr(run_index, "_known", lambda path: read.append(path) or known(path))
+    assert len(known_runs(folder.results, most=5)) == 5
+    assert read == []
+    (folder.results / "20200101-000007-ask.json").unlink()
+    await folder.ask()
+    assert len(known_runs(folder.results)) == 201
+    assert len(read) == 1
+
+
+async def test_a_broken_manifest_and_a_broken_index_are_passed_over(folder: Folder) -> None:
+    await folder.ask()
+    (folder.results / "20200101-000000-ask.json").write_text("{", "utf-8")
+    (folder.results / "20200101-000001-ask.json").write_text(json.dumps({"run": 1}), "utf-8")
+    (folder.results / "20200101-000002-ask.partial.jsonl").write_bytes(b"")
+    assert len(known_runs(folder.results)) == 1
+    (folder.results / ".cache" / run_index.FILE).write_bytes(b"no database" * 500)
+    assert len(known_runs(folder.results)) == 1
+
+
+def test_a_folder_without_runs_has_none(tmp_path: Path) -> None:
+    assert known_runs(tmp_path / "experiments") == []
