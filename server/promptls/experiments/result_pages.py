@@ -92,9 +92,10 @@ def paired_page(
     """The rows of two runs side by side, in pages: `total`, and for each row `before` and `after`.
 
     Rows belong together by id, its occurrence and repeat, and by model where both runs have the same ones;
-    pairs = _pairs(_index_of(before), _index_of(after), by_model=set(before.models) == set(after.models))
+    one that only one run has is None in the other. With `differing`, only rows whose response or a score
+    differs.
     """
-    pairs = _pairs(_index_of(before), _index_of(after), set(before.models) == set(after.models))
+    pairs = _pairs(_index_of(before), _index_of(after), by_model=set(before.models) == set(after.models))
     if differing:
         shared = {metric.name for metric in before.metrics} & {metric.name for metric in after.metrics}
         pairs = _differing(pairs, _index_of(before), _index_of(after), ("response", "error", *sorted(shared)))
