@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptls.cli.options import whole_number
-from promptls.cli.run_report import Threshold, print_matrix, print_run, threshold
+from promptls.cli.run_report import print_matrix, print_run, threshold
 from promptls.cli.terminal import counted, paint, print_json, shown_path
 from promptls.text.failure import WrongUse
 
 if TYPE_CHECKING:
     from promptls.experiments.events import Finished, Planned
-    from promptls.experiments.plan import Plan
     from promptls.experiments.prepare import Prepared
     from promptls.experiments.request import RunRequest
+    from promptls.experiments.thresholds import Threshold
 
 SUMMARY = "run an experiment over a dataset"
 
@@ -122,14 +122,18 @@ def _above_zero(word: str, noun: str) -> float:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Runs the experiment of every file and prints its scores; 1 where a row failed or a score is too low."""
+    from promptls.cli.run_in_python import in_python, run_in_python
     from promptls.experiments.history import read_run
 
-    requests = _requests(arguments)
-    finished = asyncio.run(_run_all(requests, arguments))
-    if not finished:
+    requests, written = in_python(_requests(arguments))
+    ended = asyncio.run(_run_all(requests, arguments)) if requests else []
+    ended += [(each, arguments.fail_under) for each in run_in_python(written, arguments)]
+    if not ended:
         return 0
-    runs = [read_run(Path(each.manifest_path)) for each in finished]
-    missed = [(run, limit) for run in runs for limit in arguments.fail_under if limit.is_missed_by(run)]
+    finished = [each for each, _ in ended]
+    judged = [(read_run(Path(each.manifest_path)), thresholds) for each, thresholds in ended]
+    runs = [run for run, _ in judged]
+    missed = [(run, limit) for run, thresholds in judged for limit in thresholds if limit.is_missed_by(run)]
     if arguments.json:
         values = [{**each.manifest, "results": each.results} for each in finished]
         print_json(values[0] if len(values) == 1 else values)
@@ -140,7 +144,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.junit is not None:
         from promptls.cli.reports.run_as_junit import render
 
-        arguments.junit.write_text(render(runs, arguments.fail_under), encoding="utf-8")
+        arguments.junit.write_text(render(judged), encoding="utf-8")
     return int(bool(missed) or any(run.failed for run in runs))
 
 
@@ -179,16 +183,20 @@ def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
     ]
 
 
-async def _run_all(requests: list[RunRequest], arguments: argparse.Namespace) -> list[Finished]:
+async def _run_all(
+    requests: list[RunRequest], arguments: argparse.Namespace
+) -> list[tuple[Finished, list[Threshold]]]:
     """Every plan is made, and every question asked, before the first model is."""
     from promptls.experiments.history import last_run, read_run
     from promptls.experiments.prepare import prepared
+    from promptls.experiments.thresholds import check_thresholds, thresholds_of
 
     finished = []
     async with AsyncExitStack() as stack:
         plans = [await stack.enter_async_context(prepared(request)) for request in requests]
-        for each in plans:
-            _check_thresholds(each.plan, arguments.fail_under)
+        thresholds = [thresholds_of(each.plan.experiment.thresholds, arguments.fail_under) for each in plans]
+        for each, limits in zip(plans, thresholds, strict=True):
+            check_thresholds(limits, [metric.name for metric in each.plan.metrics])
         if not arguments.json:
             print("\n".join(_heading(each) for each in plans), flush=True)
         if arguments.dry_run:
@@ -198,11 +206,11 @@ async def _run_all(requests: list[RunRequest], arguments: argparse.Namespace) ->
             return []
         if not arguments.yes:
             _ask([each.planned for each in plans])
-        for each in plans:
+        for each, limits in zip(plans, thresholds, strict=True):
             experiment = each.plan.experiment
             before = last_run(experiment.prompt, experiment=experiment.name)
             end = await _run(each, arguments)
-            finished.append(end)
+            finished.append((end, limits))
             if not arguments.json:
                 print_run(read_run(Path(end.manifest_path)), before)
     return finished
@@ -214,18 +222,6 @@ async def _run(prepared: Prepared, arguments: argparse.Namespace) -> Finished:
 
     with shown_progress(quiet=arguments.json) as tell:
         return await run_plan(prepared.plan, tell, continued=prepared.continued)
-
-
-def _check_thresholds(plan: Plan, thresholds: list[Threshold]) -> None:
-    from promptls.text.nearest import did_you_mean
-
-    names = [metric.name for metric in plan.metrics]
-    for limit in thresholds:
-        if limit.metric not in names:
-            raise WrongUse(
-                f"the experiment has no metric `{limit.metric}`{did_you_mean(limit.metric, names)}",
-                remedy=f"its metrics are {', '.join(f'`{name}`' for name in names) or 'none'}",
-            )
 
 
 def _ask(plans: list[Planned]) -> None:

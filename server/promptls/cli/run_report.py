@@ -4,38 +4,23 @@ from __future__ import annotations
 
 import argparse
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from promptls.cli.table import Column, Row, table
 from promptls.cli.terminal import counted, paint, shown_path
 
 if TYPE_CHECKING:
     from promptls.experiments.history import MetricSummary, RunSummary
+    from promptls.experiments.thresholds import Threshold
 
 # Rows with an error that are shown; the table has all of them.
 SHOWN_ERRORS = 5
 
 
-class Threshold(NamedTuple):
-    """A score that a metric must reach: the share of the good class, or the mean."""
-
-    metric: str
-    least: float
-
-    def is_missed_by(self, run: RunSummary) -> bool:
-        """Whether the run scores less, or has no score at all."""
-        found = run.metric(self.metric)
-        return found is None or found.value is None or found.value < self.least
-
-    def words(self, run: RunSummary) -> str:
-        """What is to be said where it is missed."""
-        found = run.metric(self.metric)
-        score = found.text if found is not None else "no score"
-        return f"{run.name}: {self.metric} is {score}, and must be at least {self.least:g}"
-
-
 def threshold(word: str) -> Threshold:
     """The threshold that `METRIC=SCORE` writes; a score may be a percentage."""
+    from promptls.experiments.thresholds import Threshold
+
     metric, equals, score = word.rpartition("=")
     try:
         least = float(score.removesuffix("%")) / (100 if score.endswith("%") else 1)

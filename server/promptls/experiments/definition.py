@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptls.experiments.budget import NO_BUDGET, Budget
+from promptls.experiments.evaluation import asked_rows, refuse_labels
+from promptls.meaning.evaluation import evaluation_of
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import Template
 from promptls.models.reference import ModelReference
 from promptls.models.registry import find_model
+from promptls.rendering.evaluation_job import EvaluationJob
 from promptls.rendering.job import Kind as RenderKind
+from promptls.rendering.request import JOB_KINDS
 from promptls.syntax.source import Source
 from promptls.text.failure import Failure, FilePlace, WrongUse
 from promptls.text.lines import line_starts, place_of
@@ -62,11 +66,15 @@ class Experiment:
     rendering: RenderKind
     rendering_seconds: float
     rendering_megabytes: int
+    evaluation: EvaluationJob | None = None
+    """Of an evaluation prompt, the rows and the meta templates."""
     output_is_json: bool = False
     """Whether an answer that is no JSON is a wrong one."""
     budget: Budget = NO_BUDGET
     rate_limits: Mapping[str, RateLimit] = field(default_factory=dict)
     """By provider, or by the model's name."""
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    """The worst score that each metric may have."""
     named_metrics: Mapping[str, NamedMetric] = field(default_factory=dict)
     """The metrics with options that the prompt and the project declare, by name."""
     judge: str | None = None
@@ -112,13 +120,17 @@ def define_experiment(
     limits, budget = settings.rate_limits, declared.budget
     functions = header.functions or settings.functions
     functions_base = prompt.parent if header.functions else project.root
+    dataset = (base / declared.dataset).resolve()
+    asked = evaluation_of(template.source.first_chunk) if template.kind is Kind.EVALUATION else None
+    if asked is not None:
+        refuse_labels(asked, prompt)
     return Experiment(
         name=chosen,
         prompt=prompt,
         text=content,
         folder=results_folder(prompt, project),
         base=base,
-        dataset=(base / declared.dataset).resolve(),
+        dataset=dataset,
         models=_models(
             models or declared.models or [settings.default_model],
             project,
@@ -135,7 +147,7 @@ def define_experiment(
             if (value := getattr(declared, key)) is not None
         },
         json_schema=declared.json_schema or header.output_schema,
-        output_key=header.output_key,
+        output_key=header.output_key or (asked.output_column if asked else None),
         input_keys=tuple(header.input_keys or ()),
         input_defaults=_defaults(header),
         unsaved=dict(unsaved or {}),
@@ -143,7 +155,8 @@ def define_experiment(
         encoding=header.encoding or settings.encoding,
         token_limit=header.token_limit or settings.token_limit or -1,
         truncation_step=header.truncation_step or settings.truncation_step,
-        rendering="prompt object" if template.kind is Kind.OBJECT else "parts template",
+        rendering=JOB_KINDS.get(template.kind, "parts template"),
+        evaluation=asked_rows(template, prompt, dataset, settings.meta_templates) if asked else None,
         rendering_seconds=settings.rendering.timeout,
         rendering_megabytes=settings.rendering.memory,
         output_is_json=(header.output_type or "").lower() == "json",
@@ -152,6 +165,7 @@ def define_experiment(
             name: RateLimit(limit.requests_per_minute, limit.tokens_per_minute)
             for name, limit in limits.items()
         },
+        thresholds=declared.thresholds,
         named_metrics={**settings.metrics, **(header.metrics or {})},
         judge=settings.judge,
         ask_above_cost=settings.ask_above.cost,

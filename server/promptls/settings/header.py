@@ -86,6 +86,11 @@ class ExperimentKey(BaseModel):
         description="JSON Schema that the model is held to, where it can be; overrides `output_schema`.",
     )
     budget: BudgetKey | None = Field(None, description="What one run may spend, in calls, tokens or money.")
+    thresholds: dict[str, float] = Field(
+        default_factory=dict,
+        description="The worst score that each metric may have: a share such as `0.8`, or a mean. "
+        "`promptls run` and the pytest plugin fail below it; above it, where less is better.",
+    )
 
 
 class Header(BaseModel):

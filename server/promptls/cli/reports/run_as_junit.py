@@ -9,21 +9,21 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from promptls.cli.reports.as_junit import xml_text
 
 if TYPE_CHECKING:
-    from promptls.cli.run_report import Threshold
     from promptls.experiments.history import RunSummary
+    from promptls.experiments.thresholds import Threshold
 
 # Characters of an answer that a failed case shows.
 SHOWN = 2000
 
 
-def render(runs: Iterable[RunSummary], thresholds: Sequence[Threshold]) -> str:
-    """The report as XML.
+def render(judged: Iterable[tuple[RunSummary, Sequence[Threshold]]]) -> str:
+    """The report as XML, of runs each with its thresholds.
 
     A row without an answer is an error. Where thresholds are set, they alone decide, each a case of its own,
     and a row that scores badly passes with the reason as output; without any, such a row is a failure.
     """
     root = Element("testsuites", name="promptls")
-    for run in runs:
+    for run, thresholds in judged:
         for model in run.models:
             _suite(root, run, model, thresholds)
     for count in ("tests", "failures", "errors"):
@@ -62,7 +62,7 @@ def _suite(root: Element, run: RunSummary, model: str, thresholds: Sequence[Thre
             SubElement(case, "system-out").text = xml_text("\n".join(said))
     for limit in thresholds:
         tests += 1
-        case = SubElement(suite, "testcase", name=xml_text(f"{limit.metric} ≥ {limit.least:g}"), time="0")
+        case = SubElement(suite, "testcase", name=xml_text(f"threshold of {limit.metric}"), time="0")
         if limit.is_missed_by(run):
             failures += 1
             SubElement(case, "failure", message=xml_text(limit.words(run)))

@@ -1,0 +1,131 @@
+"""Running experiments from a test, and what a finished run says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from promptls.experiments.failed_rows import failed_rows
+from promptls.experiments.history import RunSummary, read_run, row_results
+from promptls.experiments.prepare import prepared
+from promptls.experiments.request import RunRequest
+from promptls.experiments.runner import run_plan
+from promptls.experiments.thresholds import Threshold, check_thresholds
+from promptls.text.failure import WrongUse
+
+_SHOWN: Final = 5
+"""How many rows a failing threshold shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRun:
+    """A finished run of an experiment."""
+
+    summary: RunSummary
+
+    def score(self, metric: str) -> float:
+        """The share of the good class (discrete) or the mean (numeric) of a metric.
+
+        Raises `WrongUse` for a metric that the run does not have, or that has no score.
+        """
+        check_thresholds([Threshold(metric, 0.0)], [each.name for each in self.summary.metrics])
+        found = self.summary.metric(metric)
+        if found is None or found.value is None:
+            raise WrongUse(
+                f"`{metric}` has no score in {self.summary.name}", remedy="see the reasons in its table"
+            )
+        return found.value
+
+    def rows(self) -> Iterator[dict[str, str]]:
+        """The lines of the run's table by column, in the order of the data set."""
+        return row_results(self.summary)
+
+    def check(self, metric: str, bound: float) -> None:
+        """Fail the test where the metric scores worse than `bound`, and show the rows that are to blame."""
+        check_thresholds([Threshold(metric, bound)], [each.name for each in self.summary.metrics])
+        if (message := missed(self.summary, Threshold(metric, bound))) is not None:
+            pytest.fail(message, pytrace=False)
+
+
+class Runs:
+    """Runs experiments, each request once in a session."""
+
+    def __init__(self, folder: Path, model: str | None, rows: str | None, *, yes: bool) -> None:
+        """Paths count from `folder`; `model` and `rows` take the place of what a test does not name."""
+        self._folder = folder
+        self._model = model
+        self._rows = rows
+        self._yes = yes
+        self._known: dict[tuple[Any, ...], ScoredRun] = {}
+
+    def run(
+        self,
+        prompt: str | Path,
+        experiment: str | None = None,
+        *,
+        model: str | None = None,
+        rows: int | str | None = None,
+        repeats: int | None = None,
+    ) -> ScoredRun:
+        """The finished run of a prompt's experiment, by default its first.
+
+        Raises `Failure` as `promptls run` does, and `WrongUse` for a run that costs more than the settings
+        let it without a question: then `--promptls-yes` says that it may.
+        """
+        request = RunRequest(
+            prompt=str((self._folder / prompt).absolute()),
+            experiment=experiment,
+            models=[chosen] if (chosen := model or self._model) else [],
+            rows=rows if rows is not None else self._rows,
+            repeats=repeats,
+            yes=self._yes,
+            models_base=str(self._folder),
+        )
+        key = (request.prompt, experiment, chosen, request.rows, repeats)
+        if key not in self._known:
+            # A test may itself run in an event loop.
+            with ThreadPoolExecutor(1) as thread:
+                self._known[key] = thread.submit(asyncio.run, _finished(request)).result()
+        return self._known[key]
+
+
+_RUNS: Final = pytest.StashKey[Runs]()
+
+
+def runs_of(config: pytest.Config) -> Runs:
+    """The runs of a session, which test functions and prompt files share."""
+    if _RUNS not in config.stash:
+        model, rows = config.getoption("--promptls-model"), config.getoption("--promptls-rows")
+        config.stash[_RUNS] = Runs(config.rootpath, model, rows, yes=config.getoption("--promptls-yes"))
+    return config.stash[_RUNS]
+
+
+async def _finished(request: RunRequest) -> ScoredRun:
+    async with prepared(request) as ready:
+        question = ready.planned.question
+        if question is not None and not request.yes:
+            raise WrongUse(
+                question.removesuffix(" Run it?"),
+                remedy="say `--promptls-yes`, or run less: `--promptls-rows 20`",
+            )
+        ended = await run_plan(ready.plan, lambda _event: None, continued=ready.continued)
+    return ScoredRun(read_run(Path(ended.manifest_path)))
+
+
+def missed(run: RunSummary, threshold: Threshold) -> str | None:
+    """What is to be said of a threshold that a run misses, with the first rows; None where it is kept."""
+    if not threshold.is_missed_by(run):
+        return None
+    lines = [threshold.words(run)]
+    rows = failed_rows(run)
+    lines += [f"  row {row.number}: {row.message}" for row in rows[:_SHOWN]]
+    if len(rows) > _SHOWN:
+        lines.append(f"  … and {len(rows) - _SHOWN} more")
+    lines.append(f"  all rows: {run.results}")
+    return "\n".join(lines)
