@@ -7,7 +7,7 @@ import os
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from promptls.datasets.dataset import Row
@@ -86,12 +86,15 @@ class RowRenderer:
                 token_limit=experiment.token_limit,
                 truncation_step=experiment.truncation_step,
                 kind=experiment.rendering,
+                evaluation=replace(experiment.evaluation, row=row.number) if experiment.evaluation else None,
             )
         )
         if isinstance(outcome, RenderFailure):
             where = f" (line {outcome.line + 1})" if outcome.line is not None else ""
             return RenderedRow(error=f"the prompt does not render: {outcome.message}{where}")
         messages = tuple(outcome.messages)
+        if experiment.evaluation is not None and not messages:
+            return RenderedRow(error="the prompt compares labels, which a chat model cannot be asked to do")
         return RenderedRow(
             messages,
             outcome.tokens_kept,
@@ -107,10 +110,11 @@ class RowRenderer:
     def _data(self, row: Row) -> dict[str, Any]:
         """The declared inputs out of the row; all of it where nothing is declared.
 
-        What is not declared stays out, so that an expected answer cannot slip into the prompt.
+        What is not declared stays out, so that an expected answer cannot slip into the prompt. In an
+        evaluation prompt it is masked.
         """
         experiment = self._experiment
-        if not experiment.input_keys:
+        if not experiment.input_keys or experiment.evaluation is not None:
             return dict(row.values)
         return {
             name: row.values[name] if name in row.values else experiment.input_defaults[name]

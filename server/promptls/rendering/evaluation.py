@@ -23,6 +23,9 @@ from promptls.systems.opencompass.evaluation_prompt import build_evaluation_prom
 from promptls.systems.opencompass.failure import OpenCompassError
 from promptls.systems.opencompass.meta_template import build_meta_template, lay_out
 from promptls.systems.opencompass.prompt_list import Prompt, PromptList, Row
+from promptls.systems.prompt_poet.document import load
+from promptls.systems.prompt_poet.environment import CompiledTemplates
+from promptls.systems.prompt_poet.render import RenderOptions, render_text
 from promptls.text.failure import Failure
 from promptls.text.nearest import did_you_mean
 from promptls.tokens.counting import count
@@ -30,10 +33,18 @@ from promptls.tokens.counting import count
 KIND: Final = "evaluation prompt"
 
 
-def render_evaluation(
-    job: RenderJob, text: str, loaded: Any, files: frozenset[str], started: float
-) -> Rendering | RenderFailure:
-    """What OpenCompass asks of the mapping `loaded`, which Jinja made as `text`; failures are outcomes."""
+_compiled = CompiledTemplates()
+
+
+def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -> Rendering | RenderFailure:
+    """What OpenCompass asks of the mapping that the template makes of `data`; its failures are outcomes.
+
+    Raises PromptPoetError where Jinja fails, or what it makes is no YAML.
+    """
+    unsaved = {**job.unsaved, job.path: job.text}
+    options = RenderOptions(token_limit=job.token_limit)
+    made = render_text(job.path, data, unsaved=unsaved, options=options, compiled=_compiled)
+    loaded = load(made.text)
     if not isinstance(loaded, Mapping):
         return RenderFailure(KIND, "An evaluation prompt is a mapping with `prompt_template`.", job.path)
     wanted = job.evaluation or EvaluationJob()
@@ -77,10 +88,10 @@ def render_evaluation(
         messages=_chat_messages(asking, shown),
         tokens=tokens,
         tokens_kept=tokens,
-        text=text,
+        text=made.text,
         seconds=time.perf_counter() - started,
         problems=tuple(_problems(job, shown)),
-        files=tuple(sorted(files)),
+        files=tuple(sorted(made.files)),
         viewer=viewer,
     )
 

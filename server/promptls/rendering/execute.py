@@ -26,7 +26,7 @@ from promptls.systems.prompt_poet.counts import PartCount, count_part
 from promptls.systems.prompt_poet.document import read
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.parts import PromptPart, joined, messages
-from promptls.systems.prompt_poet.render import Prompt, RenderOptions, parse_parts, render_text
+from promptls.systems.prompt_poet.render import Prompt, RenderOptions, parse_parts
 from promptls.systems.prompt_poet.truncation import NO_LIMIT, Truncation, truncate
 from promptls.systems.ragas.file import is_json_file, load_json, ragas_text, read_ragas
 from promptls.systems.ragas.prompt_object import PromptObjectError
@@ -56,7 +56,7 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
     data = {**stand_ins, **functions, **job.data}
     try:
         if job.kind == "evaluation prompt":
-            return _evaluation(job, data, started)
+            return render_evaluation(job, data, started)
         made = _render(job, data)
     except PromptPoetError as error:
         return _failure(error, job)
@@ -69,14 +69,6 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
     if isinstance(made, RenderFailure):
         return made
     return _rendering(job, made, started)
-
-
-def _evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -> Rendering | RenderFailure:
-    """What OpenCompass asks for the job's row; raises PromptPoetError."""
-    unsaved = {**job.unsaved, job.path: job.text}
-    options = RenderOptions(token_limit=job.token_limit)
-    made = render_text(job.path, data, unsaved=unsaved, options=options, compiled=_compiled)
-    return render_evaluation(job, made.text, read(made.text).data, made.files, started)
 
 
 def _render(job: RenderJob, data: Mapping[str, Any]) -> _Made | RenderFailure:

@@ -16,7 +16,8 @@ from promptls.workspace.snapshot import Snapshot
 
 RENDERED_KINDS = frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT, Kind.EVALUATION})
 """The kinds of files that can be rendered."""
-_JOB_KINDS: Final[dict[Kind, JobKind]] = {Kind.OBJECT: "prompt object", Kind.EVALUATION: "evaluation prompt"}
+JOB_KINDS: Final[dict[Kind, JobKind]] = {Kind.OBJECT: "prompt object", Kind.EVALUATION: "evaluation prompt"}
+"""What a job calls the kinds that are no lists of parts."""
 UNLIMITED = -1
 """The token limit that Prompt Poet takes for none."""
 
@@ -53,7 +54,7 @@ def job_for(
         encoding=header.encoding or settings.encoding,
         token_limit=token_limit or header.token_limit or settings.token_limit or UNLIMITED,
         truncation_step=truncation_step or header.truncation_step or settings.truncation_step,
-        kind=_JOB_KINDS.get(kind, "parts template"),
+        kind=JOB_KINDS.get(kind, "parts template"),
         ragas_version=settings.ragas_version,
         evaluation=evaluation_job(snapshot, path) if kind is Kind.EVALUATION else None,
     )
