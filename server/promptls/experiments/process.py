@@ -22,6 +22,8 @@ from promptls.experiments.events import to_json
 from promptls.experiments.prepare import prepared
 from promptls.experiments.request import RunRequest
 from promptls.experiments.runner import run_plan
+from promptls.experiments.written_plan import written_request
+from promptls.experiments.written_runner import run_written
 from promptls.models.keys import key_mask
 from promptls.text.failure import Failure
 
@@ -58,6 +60,9 @@ async def _run(request: RunRequest, tell: Callable[[Mapping[str, Any]], None]) -
     loop = asyncio.get_running_loop()
     go = asyncio.Event()
     threading.Thread(target=_listen, args=(loop, task, go), daemon=True).start()
+    if (written := written_request(request)) is not None:
+        await run_written(written, lambda event: tell(to_json(event)))
+        return
     async with prepared(request) as (plan, continued, planned):
         # Metrics may read files beside them by a relative path, as they can when the file itself is run.
         os.chdir(plan.experiment.base)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from promptls.protocol.progress import progress
 from promptls.protocol.slices import Slices
 from promptls.workspace.python_calls import TemplateCall, scanned_calls
+from promptls.workspace.python_experiments import PythonFindings, scanned_experiments
 from promptls.workspace.workspace import scanned
 
 if TYPE_CHECKING:
@@ -63,6 +64,12 @@ class Scan:
             if calls or workspace.snapshot.calls:
                 workspace.take_calls(calls)
                 self._session.everything_changed()
+            written: dict[str, PythonFindings] = {}
+            for _ in scanned_experiments(self._session.snapshot.roots, written):
+                await slices.pause()
+            if written or workspace.snapshot.written:
+                workspace.take_written(written)
+                self._session.runs.look_again(list(self._session.snapshot.open_files))
         finally:
             if self._running is asyncio.current_task():
                 self._running = None

@@ -18,6 +18,7 @@ from promptls.workspace.include_names import ancestors, path_in
 if TYPE_CHECKING:
     from promptls.workspace.project_settings import ProjectFile
     from promptls.workspace.python_calls import TemplateCall
+    from promptls.workspace.python_experiments import PythonFindings
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,8 @@ class Snapshot:
     known: Known = field(default_factory=Known)
     calls: Mapping[str, tuple[TemplateCall, ...]] = field(default_factory=dict)
     """The calls that load templates, by the Python file that they stand in."""
+    written: Mapping[str, PythonFindings] = field(default_factory=dict)
+    """The experiments, metrics and data sets that Python files define, by the file."""
 
     @cached_property
     def derived(self) -> dict[object, object]:

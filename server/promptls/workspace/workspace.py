@@ -12,6 +12,7 @@ from promptls.text.span import Span
 from promptls.workspace.disk import DiskFiles, is_below, prompt_paths_by_folder, read_text, source_of
 from promptls.workspace.include_graph import IncludeGraph, names_in
 from promptls.workspace.python_calls import TemplateCall, calls_in_file, scanned_calls
+from promptls.workspace.python_experiments import PythonFindings, findings_in_file, scanned_experiments
 from promptls.workspace.snapshot import Known, OpenFile, Snapshot
 
 
@@ -102,6 +103,14 @@ class Workspace:
         for _ in scanned_calls(self.snapshot.roots, calls):
             pass
         self.take_calls(calls)
+        written: dict[str, PythonFindings] = {}
+        for _ in scanned_experiments(self.snapshot.roots, written):
+            pass
+        self.take_written(written)
+
+    def take_written(self, written: Mapping[str, PythonFindings]) -> None:
+        """Take what `scanned_experiments` found."""
+        self._swap(written=dict(written))
 
     def take_calls(self, calls: Mapping[str, tuple[TemplateCall, ...]]) -> None:
         """Take what `scanned_calls` found."""
@@ -109,6 +118,9 @@ class Workspace:
 
     def python_changed(self, path: str) -> None:
         """Look again at a Python file that was written, made or removed."""
+        findings = findings_in_file(path)
+        if any(findings) or path in self.snapshot.written:
+            self._swap(written={**self.snapshot.written, path: findings})
         others = {file: calls for file, calls in self.snapshot.calls.items() if file != path}
         found = calls_in_file(path)
         if found or path in self.snapshot.calls:

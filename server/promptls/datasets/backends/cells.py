@@ -33,7 +33,7 @@ def is_score(value: Any) -> bool:
 
 
 def json_value(value: Any) -> Any:
-    """What JSON holds for a value that it does not know: a number of numpy, a date, a model, any other as text."""
+    """What JSON holds for a value that it does not know: of numpy, a date, a model, any other as text."""
     if is_score(value):
         return {"value": value.value, "reason": value.reason}
     if hasattr(value, "model_dump"):

@@ -1,0 +1,367 @@
+"""The experiments, metrics and data sets that Python files define, found by reading them; nothing is run.
+
+An experiment is a function under `@experiment()` of promptls or of Ragas, a metric one under
+`@discrete_metric` and its like, a data set a name or a function of the module that gives a `Dataset`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from promptls.text.lines import line_starts
+from promptls.text.span import Span
+from promptls.workspace.disk import MAX_BYTES, read_text
+from promptls.workspace.python_calls import python_paths_by_folder
+
+_PACKAGES: Final = ("promptls", "ragas")
+_METRICS: Final = frozenset(
+    {
+        "discrete_metric",
+        "numeric_metric",
+        "ranking_metric",
+        "DiscreteMetric",
+        "NumericMetric",
+        "RankingMetric",
+    }
+)
+_PROMPT_PARAMETERS: Final = frozenset(
+    {"prompt", "prompt_file", "prompt_path", "prompt_template", "template", "template_file", "template_path"}
+)
+_PROMPT_ENDINGS: Final = (".j2", ".yml", ".yaml", ".json")
+_LOADER: Final = "load_dataset"
+
+
+class PythonName(NamedTuple):
+    """A name that a Python file defines at its top level, with its place in code points."""
+
+    name: str
+    span: Span
+    line: int
+
+
+class RowColumn(NamedTuple):
+    """A column that a function reads of its row: `row["text"]`. The span is that of what is in the quotes."""
+
+    name: str
+    span: Span
+    experiment: str
+
+
+class PythonExperiment(NamedTuple):
+    """An experiment: its parameters behind the row, and what it says of prompts, metrics and columns."""
+
+    file: str
+    name: str
+    span: Span
+    line: int
+    parameters: tuple[str, ...]
+    required: frozenset[str]
+    """Those of the parameters that have no default."""
+    prompts: frozenset[str]
+    """The texts in the function that look like paths of prompt files."""
+    scores: Mapping[str, str]
+    """The columns of its results that a metric of the file fills, with the name of the metric."""
+
+    @property
+    def prompt_parameter(self) -> str | None:
+        """The parameter that takes the path of a prompt file."""
+        return next((name for name in self.parameters if name in _PROMPT_PARAMETERS), None)
+
+
+class PythonFindings(NamedTuple):
+    """What one Python file defines; every tuple in the order of the file."""
+
+    experiments: tuple[PythonExperiment, ...] = ()
+    metrics: tuple[PythonName, ...] = ()
+    datasets: tuple[PythonName, ...] = ()
+    columns: tuple[RowColumn, ...] = ()
+
+
+def experiments_for(found: Mapping[str, PythonFindings], prompt: str) -> tuple[PythonExperiment, ...]:
+    """The experiments that can be run on a prompt file: those that name it, or take one near by.
+
+    One that names prompts is for these alone. One that takes a prompt is for those in the folder of its
+    file, in the folders beside that one, and below them.
+    """
+    return tuple(
+        experiment
+        for findings in found.values()
+        for experiment in findings.experiments
+        if _is_for(experiment, prompt)
+    )
+
+
+def scanned_experiments(roots: Iterable[str], found: dict[str, PythonFindings]) -> Iterator[None]:
+    """Fill `found` with what each Python file below `roots` defines; gives way after each file."""
+    for paths in python_paths_by_folder(roots):
+        for path in paths:
+            findings = findings_in_file(path)
+            if any(findings):
+                found[path] = findings
+            yield
+        yield
+
+
+def findings_in_file(path: str) -> PythonFindings:
+    """What the file at `path` defines; nothing where it cannot be read."""
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return PythonFindings()
+    return _findings(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=256)
+def _findings(path: str, _changed: int, size: int) -> PythonFindings:
+    text = read_text(path) if size <= MAX_BYTES else None
+    if text is None or not any(package in text for package in _PACKAGES):
+        return PythonFindings()
+    return findings_in(text, path)
+
+
+def findings_in(text: str, path: str) -> PythonFindings:
+    """What a Python text in the file at `path` defines; nothing where it is no Python."""
+    try:
+        tree = ast.parse(text)
+        return _Reader(tree, text, path).findings()
+    except (SyntaxError, ValueError, RecursionError):
+        return PythonFindings()
+
+
+class _Reader:
+    """One module, with the names under which it knows those of the two packages."""
+
+    def __init__(self, tree: ast.Module, text: str, path: str) -> None:
+        self._tree = tree
+        self._path = path
+        self._starts = line_starts(text)
+        self._lines = text.splitlines(keepends=True)
+        self._imported = dict(_imports(tree))
+
+    def findings(self) -> PythonFindings:
+        if not self._imported:
+            return PythonFindings()
+        metrics = tuple(self._metrics())
+        names = {metric.name for metric in metrics}
+        experiments, columns = [], []
+        for node in self._tree.body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and self._is_decorated(
+                node, {"experiment"}
+            ):
+                experiments.append(self._experiment(node, names))
+                columns += self._columns(node)
+        return PythonFindings(tuple(experiments), metrics, tuple(self._datasets()), tuple(columns))
+
+    def _metrics(self) -> Iterator[PythonName]:
+        for node in self._tree.body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                if self._is_decorated(node, _METRICS):
+                    yield self._defined(node)
+            elif (
+                isinstance(node, ast.Assign)
+                and isinstance(node.value, ast.Call)
+                and self._meaning(node.value.func) in _METRICS
+            ):
+                yield from self._assigned(node)
+
+    def _datasets(self) -> Iterator[PythonName]:
+        for node in self._tree.body:
+            if isinstance(node, ast.FunctionDef):
+                if not _required(node.args) and (node.name == _LOADER or self._gives_dataset(node)):
+                    yield self._defined(node)
+            elif isinstance(node, ast.Assign) and self._is_dataset(node.value):
+                yield from self._assigned(node)
+
+    def _gives_dataset(self, node: ast.FunctionDef) -> bool:
+        if node.returns is not None and self._meaning(node.returns) == "Dataset":
+            return True
+        made = {
+            target.id
+            for each in ast.walk(node)
+            if isinstance(each, ast.Assign) and self._is_dataset(each.value)
+            for target in each.targets
+            if isinstance(target, ast.Name)
+        }
+        returned = [each.value for each in ast.walk(node) if isinstance(each, ast.Return)]
+        return any(
+            self._is_dataset(value) or (isinstance(value, ast.Name) and value.id in made)
+            for value in returned
+        )
+
+    def _is_dataset(self, node: ast.expr | None) -> bool:
+        """Whether a call makes or loads a data set."""
+        if not isinstance(node, ast.Call):
+            return False
+        function = node.func
+        if isinstance(function, ast.Attribute) and function.attr in {"load", "stream", "from_pandas"}:
+            function = function.value
+        return self._meaning(function) == "Dataset"
+
+    def _experiment(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef, metrics: set[str]
+    ) -> PythonExperiment:
+        place = self._defined(node)
+        placed = [*node.args.posonlyargs, *node.args.args]
+        parameters = [*(each.arg for each in placed[1:]), *(each.arg for each in node.args.kwonlyargs)]
+        texts = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
+        return PythonExperiment(
+            self._path,
+            node.name,
+            place.span,
+            place.line,
+            tuple(parameters),
+            frozenset(_required(node.args)) & frozenset(parameters),
+            frozenset(
+                text
+                for text in texts
+                if isinstance(text, str) and text.endswith(_PROMPT_ENDINGS) and "\n" not in text
+            ),
+            dict(_scores(node, metrics)),
+        )
+
+    def _columns(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[RowColumn]:
+        first = next(iter([*node.args.posonlyargs, *node.args.args]), None)
+        if first is None:
+            return
+        for each in ast.walk(node):
+            key: ast.expr | None = None
+            if isinstance(each, ast.Subscript) and _is_name(each.value, first.arg):
+                key = each.slice
+            elif (
+                isinstance(each, ast.Call)
+                and isinstance(each.func, ast.Attribute)
+                and each.func.attr == "get"
+            ):
+                key = each.args[0] if each.args and _is_name(each.func.value, first.arg) else None
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                span = self._text_span(key)
+                if span is not None:
+                    yield RowColumn(key.value, span, node.name)
+
+    def _text_span(self, node: ast.Constant) -> Span | None:
+        """The span of the text in the quotes; None for one that is written with escapes or in pieces."""
+        if node.end_lineno != node.lineno or node.end_col_offset is None:
+            return None
+        begin, end = (
+            self._offset(node.lineno, node.col_offset),
+            self._offset(node.lineno, node.end_col_offset),
+        )
+        span = Span(begin + 1, end - 1)
+        line_begin = self._starts[node.lineno - 1]
+        written = self._lines[node.lineno - 1][span.start - line_begin : span.end - line_begin]
+        return span if written == node.value else None
+
+    def _defined(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> PythonName:
+        line = self._lines[node.lineno - 1] if node.lineno <= len(self._lines) else ""
+        keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+        column = line.find(node.name, line.find(keyword) + len(keyword))
+        start = self._starts[node.lineno - 1] + max(column, 0)
+        return PythonName(node.name, Span(start, start + len(node.name)), node.lineno - 1)
+
+    def _assigned(self, node: ast.Assign) -> Iterator[PythonName]:
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                start = self._offset(target.lineno, target.col_offset)
+                yield PythonName(target.id, Span(start, start + len(target.id)), target.lineno - 1)
+
+    def _offset(self, line: int, column: int) -> int:
+        """The offset of a place as the parser gives it: a line from 1, and bytes."""
+        before = self._lines[line - 1].encode("utf-8", "surrogatepass")[:column]
+        return self._starts[line - 1] + len(before.decode("utf-8", "replace"))
+
+    def _is_decorated(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef, names: set[str] | frozenset[str]
+    ) -> bool:
+        return any(
+            self._meaning(each.func if isinstance(each, ast.Call) else each) in names
+            for each in node.decorator_list
+        )
+
+    def _meaning(self, node: ast.expr) -> str | None:
+        """What of the two packages an expression names: `experiment`, `Dataset`, …; None for all else."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return self._imported.get(node.value)
+        if isinstance(node, ast.Name):
+            return self._imported.get(node.id)
+        if isinstance(node, ast.Attribute):
+            return node.attr if ast.unparse(node.value) in self._imported else None
+        return None
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """The names that a module has of the two packages, with what they are called there."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and not node.level and _is_of_package(node.module):
+            yield from ((each.asname or each.name, each.name) for each in node.names)
+        elif isinstance(node, ast.Import):
+            for each in node.names:
+                if _is_of_package(each.name):
+                    yield each.asname or each.name, each.name
+
+
+def _is_of_package(module: str | None) -> bool:
+    return module is not None and module.split(".")[0] in _PACKAGES
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _required(arguments: ast.arguments) -> list[str]:
+    placed = [*arguments.posonlyargs, *arguments.args]
+    without = placed[: len(placed) - len(arguments.defaults)]
+    named = [
+        each
+        for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        if default is None
+    ]
+    return [each.arg for each in (*without, *named)]
+
+
+def _scores(node: ast.AST, metrics: set[str]) -> Iterator[tuple[str, str]]:
+    """Columns of results and the metrics that fill them, as `{"labels_score": labels.score(…).value}` says.
+
+    A name in between is followed where the function assigns it once.
+    """
+    assigned: dict[str, list[ast.expr]] = {}
+    for each in ast.walk(node):
+        if isinstance(each, ast.Assign):
+            for target in each.targets:
+                if isinstance(target, ast.Name):
+                    assigned.setdefault(target.id, []).append(each.value)
+    for each in ast.walk(node):
+        if isinstance(each, ast.Dict):
+            for key, value in zip(each.keys, each.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    metric = _scoring(value, assigned)
+                    if metric in metrics:
+                        yield key.value, str(metric)
+
+
+def _scoring(node: ast.expr, assigned: Mapping[str, list[ast.expr]]) -> str | None:
+    """The name of the metric whose score an expression is."""
+    if isinstance(node, ast.Attribute) and node.attr == "value":
+        node = node.value
+    if isinstance(node, ast.Name):
+        values = assigned.get(node.id, [])
+        if len(values) != 1:
+            return None
+        node = values[0]
+    if isinstance(node, ast.Await):
+        node = node.value
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        is_score = node.func.attr in {"score", "ascore"} and isinstance(node.func.value, ast.Name)
+        return node.func.value.id if is_score and isinstance(node.func.value, ast.Name) else None
+    return None
+
+
+def _is_for(experiment: PythonExperiment, prompt: str) -> bool:
+    folder, file = Path(experiment.file).parent, Path(prompt)
+    if experiment.prompts:
+        named = [Path(text) for text in experiment.prompts]
+        return any(file == folder / each or file.parts[-len(each.parts) :] == each.parts for each in named)
+    return experiment.prompt_parameter is not None and file.is_relative_to(folder.parent)
