@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -27,13 +29,14 @@ examples:
   promptls compare 20261121-101500-triage_v2 20261121-103000-triage_v2
   promptls compare triage_v1.yml.j2 triage_v2.yml.j2 triage_v3.yml.j2
   promptls compare experiments/20261121-101500-a.csv experiments/20261121-103000-b.csv --json
+  promptls compare main.csv branch.csv --fail-on-regression     in CI
 
 The interval comes from a bootstrap over the rows; p from McNemar's exact test for scores of
 two values, else from a permutation test. p is the chance of a difference like this, if the
 two were equally good; below 0.05 the difference is called real. Where several differences are
 looked at, each p is corrected for their number (Holm). The repeats of a row count as one row.
 
-exit codes: 0 compared, 1 a run cannot be read, 2 wrong use"""
+exit codes: 0 compared, 1 a run cannot be read, or got worse with --fail-on-regression, 2 wrong use"""
 
 # Changed rows that are shown unless the caller says otherwise.
 SHOWN_ROWS = 10
@@ -48,23 +51,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rows", metavar="N", type=whole_number, default=SHOWN_ROWS, help="show N changed rows, not 10"
     )
+    parser.add_argument(
+        "--fail-on-regression",
+        action="store_true",
+        help="exit with 1 when a metric is worse, beyond what chance explains",
+    )
     parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Compares and prints."""
+    """Compares and prints; 1 where a run is worse and the caller wants to know."""
     from promptls.experiments.comparison import compare_with
     from promptls.experiments.find_run import find_run
 
     comparisons = compare_with(find_run(arguments.before), [find_run(run) for run in arguments.after])
     if arguments.json:
         print_json({"comparisons": [_as_json(comparison) for comparison in comparisons]})
-        return 0
+        return _exit_code(arguments, comparisons)
     for number, comparison in enumerate(comparisons):
         if number:
             print()
         _print_comparison(comparison, arguments.rows)
-    return 0
+    return _exit_code(arguments, comparisons)
+
+
+def _exit_code(arguments: argparse.Namespace, comparisons: Sequence[Comparison]) -> int:
+    if not arguments.fail_on_regression:
+        return 0
+    worse = [
+        metric for comparison in comparisons for metric in comparison.metrics if metric.verdict == "worse"
+    ]
+    for metric in worse:
+        print(paint(f"{metric.metric}: {metric.words}", "red", sys.stderr), file=sys.stderr)
+    return int(bool(worse))
 
 
 def _print_comparison(comparison: Comparison, shown_rows: int) -> None:
