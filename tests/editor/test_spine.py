@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -103,13 +104,50 @@ def test_a_broken_prompt_keeps_its_last_preview_under_the_error(workbench: Workb
     expect(preview.locator("#view.outdated")).to_have_count(0)
 
 
-def test_a_click_on_a_part_reveals_its_template_line(workbench: Workbench, example: Path) -> None:
+def test_a_click_on_rendered_text_reveals_the_place_that_made_it(workbench: Workbench, example: Path) -> None:
     workbench.open_file(PROMPT)
     workbench.click_lens("Preview")
     preview = workbench.panel("answer format")
-    preview.get_by_role("button", name="answer format", exact=True).click()
-    line = line_of(example, "- name: answer format")
+    preview.get_by_text("Return exactly this JSON").click()
+    line = line_of(example, "    Return exactly this JSON")
     expect(workbench.status("Ln ")).to_contain_text(re.compile(rf"Ln {line}, Col"))
+
+
+def test_the_preview_follows_the_cursor_also_into_an_included_file(
+    workbench: Workbench, example: Path
+) -> None:
+    workbench.open_file(PROMPT)
+    workbench.click_lens("Preview")
+    preview = workbench.panel("answer format")
+    current = preview.locator(".part.current")
+    workbench.go_to(line_of(example, "    {{ escape_special_characters(text) }}"), 10)
+    expect(current).to_contain_text("ticket")
+    workbench.open_file("priorities.yml.j2")
+    workbench.go_to(5)
+    expect(current).to_contain_text("priorities")
+    workbench.screenshot("cursor")
+
+
+def test_the_truncation_lab_names_the_best_step_and_holds_its_charts_as_tables(
+    workbench: Workbench, example: Path
+) -> None:
+    header = "{#---\ntoken_limit: 200\ntruncation_step: 20\nsamples: chat.json\n---#}\n"
+    turn = "- name: turn {{ loop.index }}\n  role: {{ each.role }}\n  truncation_priority: 1\n"
+    loop = f"{{% for each in history %}}\n{turn}  content: |\n    {{{{ each.content }}}}\n{{% endfor %}}\n"
+    (example / "growing.yml.j2").write_text(header + loop, "utf-8")
+    history = [{"role": "user", "content": f"Turn {number} says a few words."} for number in range(20)]
+    (example / "chat.json").write_text(json.dumps({"history": history}), "utf-8")
+    workbench.open_file("growing.yml.j2")
+    expect(workbench.lens("Preview")).to_be_visible()
+    workbench.run_command("promptls: Open Truncation Lab")
+    lab = workbench.panel("Best step")
+    expect(lab.get_by_role("img").first).to_be_visible()
+    workbench.screenshot("lab")
+    steps = lab.get_by_role("region", name=re.compile("^Steps under a limit of 200"))
+    steps.get_by_role("radio", name="Table").click()
+    expect(steps.get_by_role("row").filter(has_text="now")).to_contain_text("20")
+    lab.get_by_label("Limit", exact=True).fill("0")
+    expect(steps).to_have_count(0)
 
 
 def test_a_tighter_limit_in_the_preview_cuts_parts(workbench: Workbench, example: Path) -> None:
@@ -123,8 +161,8 @@ def test_a_tighter_limit_in_the_preview_cuts_parts(workbench: Workbench, example
     workbench.click_lens("Preview")
     preview = workbench.panel("turn 4")
     expect(preview.locator(".part.cut")).to_have_count(0)
-    preview.get_by_label("Limit").fill("70")
-    preview.get_by_label("Limit").press("Enter")
+    preview.get_by_role("spinbutton", name="Limit").fill("70")
+    preview.get_by_role("spinbutton", name="Limit").press("Enter")
     expect(preview.locator("#tokens")).to_contain_text("of 70 tokens")
     expect(preview.locator(".part.cut").first).to_contain_text("turn 0")
     expect(preview.locator(".part:not(.cut)").last).to_contain_text("turn 4")
@@ -137,7 +175,8 @@ def test_another_sample_renders_another_ticket(workbench: Workbench) -> None:
     preview = workbench.panel("answer format")
     ticket = preview.get_by_role("listitem", name=re.compile("user part ticket"))
     before = ticket.inner_text()
-    preview.get_by_label("Sample data").select_option(index=1)
+    preview.get_by_role("button", name="Sample data").click()
+    preview.get_by_role("option").nth(1).click()
     expect(ticket).not_to_have_text(before)
 
 

@@ -3,6 +3,7 @@
 import type { PreviewResult, Rendering } from "../../protocol";
 import { LiveRegion } from "../shared/announce";
 import { CopyButton } from "../shared/copyButton";
+import { baseName } from "../shared/format";
 import { Tabs, tabId } from "../shared/tabs";
 import { Budget } from "./budget";
 import { Chat } from "./chat";
@@ -26,6 +27,7 @@ export function App() {
     <div class={sourcePlace.value === undefined ? "page" : "page with-source"}>
       <SourcePane />
       <header class="bar">
+        <h1 class="only-heard">Preview{result === undefined ? "" : ` of ${baseName(result.path)}`}</h1>
         {ended.value ? (
           <p class="ended" role="alert">
             The preview has ended. Run <code>promptls preview</code> again and reload this page.
@@ -54,31 +56,33 @@ export function App() {
           <Tabs label="Views of the rendering" names={VIEWS} current={view.value} onChoose={show} controls="view" />
         )}
       </header>
-      <div
-        id="view"
-        class={outdated ? "outdated" : undefined}
-        role={rendering === undefined ? "main" : "tabpanel"}
-        aria-labelledby={rendering === undefined ? undefined : tabId(view.value)}
-        aria-busy={outdated}
-        key={view.value}
-      >
-        {rendering === undefined || result === undefined ? (
-          failure === undefined ? (
-            <Waiting />
-          ) : null
-        ) : (
-          <>
-            {failure === undefined ? <Problems problems={rendering.problems ?? []} /> : null}
-            {(result.standIns ?? []).length === 0 ? null : (
-              <p class="hint">
-                Nobody provides {result.standIns?.map((name) => `${name}()`).join(", ")}: a stand-in gives back its first argument.
-              </p>
-            )}
-            {rendering.viewer == null ? null : <EvaluationLine viewer={rendering.viewer} />}
-            <ViewOf view={view.value} rendering={rendering} result={result} />
-          </>
-        )}
-      </div>
+      <main>
+        <div
+          id="view"
+          class={outdated ? "outdated" : undefined}
+          role={rendering === undefined ? undefined : "tabpanel"}
+          aria-labelledby={rendering === undefined ? undefined : tabId(view.value)}
+          aria-busy={outdated}
+          key={view.value}
+        >
+          {rendering === undefined || result === undefined ? (
+            failure === undefined ? (
+              <Waiting />
+            ) : null
+          ) : (
+            <>
+              {failure === undefined ? <Problems problems={rendering.problems ?? []} /> : null}
+              {(result.standIns ?? []).length === 0 ? null : (
+                <p class="hint">
+                  Nobody provides {result.standIns?.map((name) => `${name}()`).join(", ")}: a stand-in gives back its first argument.
+                </p>
+              )}
+              {rendering.viewer == null ? null : <EvaluationLine viewer={rendering.viewer} />}
+              <ViewOf view={view.value} rendering={rendering} result={result} />
+            </>
+          )}
+        </div>
+      </main>
       <OriginTip />
       <LiveRegion />
     </div>

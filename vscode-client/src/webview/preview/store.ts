@@ -5,7 +5,7 @@ import { computed, signal } from "@preact/signals";
 import type { Choice, FromPage, ToPage } from "../../preview/messages";
 import type { Segment } from "../../protocol";
 import { announce } from "../shared/announce";
-import { count, grouped } from "../shared/format";
+import { baseName, count, grouped } from "../shared/format";
 import { connect } from "../shared/host";
 import { type Cursor, partAt, type Place, placesAt } from "./sourceMap";
 import { NOTHING, type Shown, VIEWS, type View, withoutAnswer, withResult } from "./state";
@@ -75,6 +75,7 @@ function receive(message: ToPage): void {
         cursor.value = undefined;
       }
       shown.value = withResult(before, message.result);
+      document.title = `${baseName(message.result.path)} · promptls`;
       keep();
       tell(before, shown.value);
       return;

@@ -40,7 +40,6 @@ export function Picker({ id, label, current, placeholder, search, isCurrent, onC
         class="field"
         aria-haspopup="listbox"
         aria-expanded={isOpen}
-        aria-label={label}
         onClick={() => {
           setOpen(!isOpen);
         }}
@@ -51,6 +50,7 @@ export function Picker({ id, label, current, placeholder, search, isCurrent, onC
           }
         }}
       >
+        <span class="only-heard">{label}: </span>
         <span class="picked">{current}</span>
         <Icon name="down" />
       </button>
