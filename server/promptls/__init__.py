@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from promptls.experiments.written import experiment
     from promptls.experiments.written_results import ExperimentResults
     from promptls.library.error import PromptError
+    from promptls.library.evaluation import EvaluationPrompt, RenderedEvaluation
     from promptls.library.prompt import RAGAS_CACHE_HOME, Prompt, PromptValue
     from promptls.library.rendered import RenderedPrompt, TokenCounts
     from promptls.library.template import PromptTemplate, load
@@ -25,6 +26,7 @@ __all__ = [
     "Backend",
     "Dataset",
     "DatasetStream",
+    "EvaluationPrompt",
     "ExperimentResults",
     "Markers",
     "MetricResult",
@@ -34,6 +36,7 @@ __all__ = [
     "PromptSection",
     "PromptTemplate",
     "PromptValue",
+    "RenderedEvaluation",
     "RenderedPrompt",
     "TokenCounts",
     "__version__",
@@ -61,6 +64,8 @@ _HOME = {
     "PromptTemplate": "promptls.library.template",
     "PromptValue": "promptls.library.prompt",
     "RAGAS_CACHE_HOME": "promptls.library.prompt",
+    "EvaluationPrompt": "promptls.library.evaluation",
+    "RenderedEvaluation": "promptls.library.evaluation",
     "RenderedPrompt": "promptls.library.rendered",
     "TokenCounts": "promptls.library.rendered",
     "load": "promptls.library.template",

@@ -11,7 +11,7 @@ from typing import Any, Final
 from promptls.library.compiled import CompiledFiles
 from promptls.library.counter import Encode, counter
 from promptls.library.error import PromptError
-from promptls.library.file_kind import is_object_file
+from promptls.library.file_kind import is_evaluation_file, is_object_file
 from promptls.library.items import load_items
 from promptls.library.rendered import Counting, RenderedPrompt
 from promptls.rendering.culprit import Culprit, culprit_of
@@ -48,6 +48,8 @@ def load(  # noqa: PLR0913 - each is one thing that a caller may say
     A prompt object, in YAML or in JSON that Ragas has saved, renders to one message, as Ragas renders
     it; `ragas_version`, such as `0.1.21`, is the release that it is for where the file names none.
 
+    An evaluation prompt is an `EvaluationPrompt`: it renders rows, as OpenCompass asks them.
+
     `path` counts from the folder of the process, as it is now. What the file includes is looked up
     from the file's folder. Compiled files are kept by path, time of change and size: a file that
     did not change is compiled once, however often it is loaded, and one that did change is seen by
@@ -75,6 +77,10 @@ def load(  # noqa: PLR0913 - each is one thing that a caller may say
             from promptls.library.object_file import PromptObjectFile
 
             template: PromptTemplate = PromptObjectFile(file, options, counting, ragas_version)
+        elif is_evaluation_file(file):
+            from promptls.library.evaluation import EvaluationPrompt
+
+            template = EvaluationPrompt(file, options, counting)
         else:
             template = PromptTemplate(file, options, counting)
         template.compile()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -53,7 +53,7 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
     except Failure as failure:
         place = failure.place
         return RenderFailure("data", failure.message, str(place.path) if place else job.path)
-    index, row = _asked_row(wanted, test, job.data)
+    index, row = asked_row(wanted, test, job.data)
     choices = meta_templates(loaded, wanted)
     chosen = wanted.meta_template or next(iter(choices))
     if chosen not in choices:
@@ -61,7 +61,8 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
         message = f"There is no meta template `{chosen}`{slip or '.'} There are: {', '.join(choices)}."
         return RenderFailure(KIND, message, job.path)
     try:
-        asking = _asking(job, loaded, choices[chosen], train, test)
+        counter = partial(count, encoding=job.encoding)
+        asking = asking_of(loaded, choices[chosen], (train, test), counter, job.token_limit)
         shown = asking.prompts(index, row)
     except OpenCompassError as error:
         return RenderFailure(KIND, error.message, job.path, line_at(job.text, error.at))
@@ -85,7 +86,7 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
     return Rendering(
         parts=parts,
         string=_string(shown),
-        messages=_chat_messages(asking, shown),
+        messages=chat_messages(asking, shown),
         tokens=tokens,
         tokens_kept=tokens,
         text=made.text,
@@ -109,23 +110,31 @@ def meta_templates(loaded: Mapping[str, Any], wanted: EvaluationJob) -> dict[str
     }
 
 
-def _asking(
-    job: RenderJob, loaded: Mapping[str, Any], meta: Any, train: Sequence[Row], test: Sequence[Row]
+def asking_of(
+    loaded: Mapping[str, Any],
+    meta: Any,
+    rows: tuple[Sequence[Row], Sequence[Row]],
+    counter: Callable[[str], int],
+    token_limit: int,
 ) -> Asking:
-    """All that the prompts are made of; raises OpenCompassError."""
+    """All that prompts are made of: the configuration, a meta template, training and asked rows.
+
+    Raises OpenCompassError for a configuration that OpenCompass refuses.
+    """
+    train, test = rows
     infer, reader = loaded.get("infer_cfg"), loaded.get("reader_cfg")
     evaluation = build_evaluation_prompt(
         infer if isinstance(infer, Mapping) else loaded, reader if isinstance(reader, Mapping) else None
     )
     limit = evaluation.inferencer.get("max_seq_len")
-    limits = [each for each in (limit, job.token_limit) if isinstance(each, int) and each > 0]
+    limits = [each for each in (limit, token_limit) if isinstance(each, int) and each > 0]
     return Asking(
         evaluation=evaluation,
         train=train,
         test=test,
         pick=evaluation.picks(train, test, embedder()),
         meta=build_meta_template(meta, is_api=is_api(meta)),
-        count=partial(count, encoding=job.encoding),
+        count=counter,
         limit=min(limits, default=None),
     )
 
@@ -142,7 +151,7 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _asked_row(wanted: EvaluationJob, test: Sequence[Row], data: Mapping[str, Any]) -> tuple[int, Row]:
+def asked_row(wanted: EvaluationJob, test: Sequence[Row], data: Mapping[str, Any]) -> tuple[int, Row]:
     """The index and the values of the row that is asked; of data that is no row, the first index."""
     if wanted.row is not None and 0 < wanted.row <= len(test):
         return wanted.row - 1, test[wanted.row - 1]
@@ -152,7 +161,7 @@ def _asked_row(wanted: EvaluationJob, test: Sequence[Row], data: Mapping[str, An
     return index, data
 
 
-def _chat_messages(asking: Asking, shown: RowPrompts) -> list[dict[str, Any]]:
+def chat_messages(asking: Asking, shown: RowPrompts) -> list[dict[str, Any]]:
     """What a chat model is asked: the messages, or a dialogue in the usual layout, or one text of the user.
 
     Of prompts that are weighed there are none: a chat model gives no probabilities of a prompt.

@@ -82,7 +82,7 @@ def columns_of(template: Template) -> tuple[str, ...]:
 
 def _split_file(named: Path, split: str) -> Path:
     """The file of a split: in a folder, the one with its name; else the file itself."""
-    if named.suffix.lower() in SUFFIXES:
+    if named.is_file():
         return named
     files = [named / f"{split}{suffix}" for suffix in SUFFIXES]
     return next((file for file in files if file.is_file()), files[0])
