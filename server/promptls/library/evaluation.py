@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from promptls.library.error import PromptError
 from promptls.library.rendered import Counting, RenderedPrompt
@@ -59,15 +58,26 @@ class RenderedEvaluation(RenderedPrompt):
         return [dict(message) for message in self._messages]
 
 
+class Given(NamedTuple):
+    """What a caller puts in the place of what the file declares; None for what stays."""
+
+    train: tuple[Mapping[str, Any], ...] | None
+    rows: tuple[Mapping[str, Any], ...] | None
+    meta_template: str | None
+
+
+NOTHING_GIVEN: Final = Given(None, None, None)
+
+
 class EvaluationPrompt(PromptTemplate):
     """An evaluation prompt that `load` has read, with the rows that it declares."""
 
-    def __init__(self, path: Path, options: RenderOptions, counting: Counting) -> None:
-        """The evaluation prompt at the absolute `path`, not yet read."""
+    def __init__(
+        self, path: Path, options: RenderOptions, counting: Counting, given: Given = NOTHING_GIVEN
+    ) -> None:
+        """The evaluation prompt at the absolute `path`, not yet read, with what the caller gives."""
         super().__init__(path, options, counting)
-        self._train: tuple[Mapping[str, Any], ...] | None = None
-        self._rows: tuple[Mapping[str, Any], ...] | None = None
-        self._meta_template: str | None = None
+        self._given = given
 
     def asking(
         self,
@@ -80,21 +90,22 @@ class EvaluationPrompt(PromptTemplate):
 
         `meta_template` is `none`, `chat`, `meta_template`, or the name of one of the file's `meta_templates`.
         """
-        made = copy(self)
-        made._train = self._train if train is None else tuple(train)
-        made._rows = self._rows if rows is None else tuple(rows)
-        made._meta_template = meta_template or self._meta_template
-        return made
+        given = Given(
+            self._given.train if train is None else tuple(train),
+            self._given.rows if rows is None else tuple(rows),
+            meta_template or self._given.meta_template,
+        )
+        return EvaluationPrompt(self.path, self._options, self._counting, given)
 
     @property
     def train(self) -> tuple[Mapping[str, Any], ...]:
         """The rows that in-context examples come from; raises PromptError of kind `load`."""
-        return self._train if self._train is not None else self._declared()[0]
+        return self._given.train if self._given.train is not None else self._declared()[0]
 
     @property
     def rows(self) -> tuple[Mapping[str, Any], ...]:
         """The rows that are asked: of the data set that the file names, or that were given."""
-        return self._rows if self._rows is not None else self._declared()[1]
+        return self._given.rows if self._given.rows is not None else self._declared()[1]
 
     def render(self, data: Mapping[str, Any] | None = None, /, **inputs: Any) -> RenderedEvaluation:
         """What OpenCompass asks for a row, whose columns are given by name, in `data`, or in both.
@@ -113,7 +124,7 @@ class EvaluationPrompt(PromptTemplate):
         if not isinstance(loaded, Mapping):
             raise self._refused("An evaluation prompt is a mapping with `prompt_template`.")
         choices = meta_templates(loaded, EvaluationJob())
-        chosen = self._meta_template or next(iter(choices))
+        chosen = self._given.meta_template or next(iter(choices))
         if chosen not in choices:
             raise self._refused(f"There is no meta template `{chosen}`; there are: {', '.join(choices)}.")
         index, row = asked_row(EvaluationJob(), rows, given)
