@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
-from promptls.text.failure import FilePlace
-
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
 
@@ -47,14 +45,16 @@ async def did_change_configuration(session: Session, params: types.DidChangeConf
 
 
 def report_problems(session: Session, paths: list[str]) -> None:
-    """Log what is wrong in the settings of the files at `paths`; each problem once."""
+    """Log what is wrong in the editor's settings for the files at `paths`; each problem once.
+
+    What is wrong in a settings file is shown there.
+    """
     from promptls.rules.settings_problems import settings_problems
 
     for path in paths:
         for problem in settings_problems(session.snapshot.project(path)):
-            place = problem.place.text() if isinstance(problem.place, FilePlace) else ""
-            text = f"{place}: {problem.message}" if place else f"editor settings: {problem.message}"
-            if text not in session.reported:
+            text = f"editor settings: {problem.message}"
+            if problem.place is None and text not in session.reported:
                 session.reported.add(text)
                 session.log(text, types.MessageType.Warning)
 

@@ -22,6 +22,7 @@ def did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:
     path = session.remember_uri(document.uri)
     session.workspace.open(path, document.text, document.version)
     session.file_changed(path)
+    session.settings_findings.look_again()
 
 
 def did_change(session: Session, params: dict[str, Any]) -> None:

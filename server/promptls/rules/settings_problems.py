@@ -19,7 +19,13 @@ def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
     These are rules whose severity is set, and the data sets, metrics and models of experiments, as far as
     the rules for them are not off.
     """
-    return (*project.problems, *_unknown_rules(project), *_unknown_in_experiments(project))
+    found = (*project.problems, *_unknown_rules(project), *_unknown_in_experiments(project))
+    return tuple(sorted(found, key=_order))
+
+
+def _order(problem: SettingsProblem) -> tuple[int, int]:
+    place = problem.place
+    return (-1, 0) if place is None or place.line is None else (place.line, place.column or 0)
 
 
 def _unknown_rules(project: ProjectFile) -> Iterator[SettingsProblem]:

@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 from promptls.settings.valid_part import valid_part
 from promptls.text.failure import FilePlace
-from promptls.text.nearest import did_you_mean
+from promptls.text.nearest import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from promptls.settings.project import Project
+    from promptls.settings.valid_part import Invalid
 
 SETTINGS_FILE = "promptls.toml"
 PYPROJECT_FILE = "pyproject.toml"
@@ -44,6 +46,8 @@ class ProjectFile:
     path: Path | None
     settings: Project
     problems: tuple[SettingsProblem, ...] = ()
+    text: str = ""
+    """What stands in the file at `path`."""
 
     def includes(self, path: str) -> bool:
         """Whether the settings say that the file is a prompt file, whatever it looks like."""
@@ -102,13 +106,20 @@ def _read(file: Path) -> ProjectFile | None:
             problem = SettingsProblem(FilePlace(file), f"the settings cannot be read: {error}")
             return ProjectFile(file.parent, file, Project(), (problem,))
         return None
+    return project_in(file, text)
+
+
+def project_in(file: Path, text: str) -> ProjectFile | None:
+    """The project that a settings file with this text declares; None where it says nothing of promptls."""
+    from promptls.settings.project import Project
+
     try:
         values = _parsed(text)
     except ValueError as error:
         if file.name == PYPROJECT_FILE and "tool.promptls" not in text:
             return None
         problem = SettingsProblem(_toml_place(file, str(error)), f"the file is not valid TOML: {error}")
-        return ProjectFile(file.parent, file, Project(), (problem,))
+        return ProjectFile(file.parent, file, Project(), (problem,), text)
     if file.name == PYPROJECT_FILE:
         tool = values.get("tool")
         section = tool.get("promptls") if isinstance(tool, dict) else None
@@ -116,7 +127,7 @@ def _read(file: Path) -> ProjectFile | None:
             return None
         values = section
     settings, problems = _validated(values, file, text)
-    return ProjectFile(file.parent, file, settings, problems)
+    return ProjectFile(file.parent, file, settings, problems, text)
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -132,51 +143,81 @@ def _validated(
     from promptls.settings.project import Project
 
     settings, invalid = valid_part(Project, values)
-    problems = tuple(
+    misspelt = {
+        (*found.path[:-1], meant)
+        for found in invalid
+        if found.is_unknown_key and (meant := nearest(str(found.path[-1]), _names_at(found.path[:-1])))
+    }
+    problems = [
         SettingsProblem(
-            FilePlace(file, next(reversed(_lines_of(text, found.path)), None)) if file else None,
-            _message(found.path, found.message, is_unknown=found.is_unknown_key),
+            FilePlace(file, *next(reversed(_places_of(text, found.path)), (None, None))) if file else None,
+            _message(found),
         )
         for found in invalid
-    )
-    return settings, problems
+        if found.is_unknown_key or found.path not in misspelt
+    ]
+    return settings, tuple(sorted(problems, key=lambda problem: _order(problem.place)))
 
 
-def _message(location: tuple[int | str, ...], said: str, *, is_unknown: bool) -> str:
+def _order(place: FilePlace | None) -> tuple[int, int]:
+    return (-1, 0) if place is None or place.line is None else (place.line, place.column or 0)
+
+
+def _message(found: Invalid) -> str:
+    key = ".".join(map(str, found.path))
+    if found.is_unknown_key:
+        return f"there is no setting `{key}`{did_you_mean(str(found.path[-1]), _names_at(found.path[:-1]))}"
+    return f"the setting `{key}` is wrong: {found.message[:1].lower()}{found.message[1:]}"
+
+
+def _names_at(path: tuple[int | str, ...]) -> tuple[str, ...]:
+    """The names of the settings that may stand below `path`."""
     from promptls.settings.project import Project
 
-    key = ".".join(map(str, location))
-    if is_unknown:
-        known = list(Project.model_fields) if len(location) == 1 else []
-        return f"there is no setting `{key}`{did_you_mean(str(location[-1]), known)}"
-    return f"the setting `{key}` is wrong: {said[:1].lower()}{said[1:]}"
+    kind: Any = Project
+    for name in path:
+        if _is_model(kind):
+            field = kind.model_fields.get(str(name))
+            kind = field.annotation if field else None
+        else:  # a mapping from names of one's own, or a list
+            kind = (get_args(kind) or (None,))[-1]
+        kind = next((each for each in get_args(kind) if _is_model(each)), kind) if _is_union(kind) else kind
+    return tuple(kind.model_fields) if _is_model(kind) else ()
+
+
+def _is_model(kind: Any) -> bool:
+    from pydantic import BaseModel
+
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+def _is_union(kind: Any) -> bool:
+    return get_origin(kind) in {Union, UnionType}
 
 
 def place_of_setting(project: ProjectFile, location: tuple[str, ...]) -> FilePlace | None:
     """Where a setting stands in the project's file; None for one that only the editor sets."""
     if project.path is None:
         return None
-    try:
-        lines = _lines_of(project.path.read_text("utf-8"), location)
-    except (OSError, UnicodeDecodeError):
-        return None
-    return FilePlace(project.path, lines[-1]) if len(lines) == len(location) else None
+    places = _places_of(project.text, location)
+    return FilePlace(project.path, *places[-1]) if len(places) == len(location) else None
 
 
-def _lines_of(text: str, location: tuple[int | str, ...]) -> list[int]:
-    """The lines of the names in `location` that stand as keys or in a table's name.
+def _places_of(text: str, location: tuple[int | str, ...]) -> list[tuple[int, int]]:
+    """The lines and columns of the names in `location` that stand as keys or in a table's name.
 
     Each name is looked for behind the one around it.
     """
     table = re.search(r"^\[tool\.promptls\b", text, re.MULTILINE)
     at = table.end() if table else 0
-    lines = []
+    places = []
     for name in location:
         found = re.compile(_KEY.format(re.escape(str(name))), re.MULTILINE).search(text, at)
         if found is not None:
             at = found.end()
-            lines.append(text.count("\n", 0, at))
-    return lines
+            start = at - len(str(name))
+            places.append((text.count("\n", 0, start), start - text.rfind("\n", 0, start) - 1))
+    return places
 
 
 def _toml_place(file: Path, said: str) -> FilePlace:
