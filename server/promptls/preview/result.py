@@ -24,18 +24,16 @@ def preview_result(
     made: FileRendering,
     uri_of: Callable[[str], str],
     unit: Unit = Unit.UTF16,
-    *,
-    whole_map: bool = False,
 ) -> dict[str, Any]:
     """The rendering, and what it was made with; `failure` says why there is none.
 
     `uri_of` gives the URI of a file's path, as the reader's client writes it. Ranges of the source map
-    count `unit`; one that is very large is left out unless the `whole_map` is wanted.
+    count `unit`.
     """
     rendering = rendering_json(snapshot, path, made.rendering)
     files: list[str] = []
     if rendering is not None and made.rendering is not None:
-        files = add_source_map(rendering, snapshot, made.rendering, uri_of, unit, however_large=whole_map)
+        files = add_source_map(rendering, snapshot, made.rendering, uri_of, unit)
     opened = snapshot.open_files.get(path)
     template = snapshot.template(path)
     dataset = dataset_path(template, path) if template else None

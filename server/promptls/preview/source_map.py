@@ -11,8 +11,8 @@ from promptls.syntax.source import Source
 from promptls.text.lines import Unit
 from promptls.workspace.snapshot import Snapshot
 
-MOST_SEGMENTS: Final = 20_000
-"""How many segments a result holds where nobody asks for more."""
+MOST_SEGMENTS: Final = 10_000
+"""How many segments, of the text and of all parts, a result holds where nobody asks for more."""
 
 JsonMap = dict[str, list[dict[str, Any]]]
 
@@ -23,13 +23,11 @@ def add_source_map(
     rendering: Rendering,
     uri_of: Callable[[str], str],
     unit: Unit,
-    *,
-    however_large: bool,
 ) -> list[str]:
     """Give `found`, the rendering as JSON, a `sourceMap` for its text and one for each part.
 
-    Returns the URIs of the files that the segments name by their index. The map is None where there is
-    none, or where it has more than MOST_SEGMENTS segments and is not wanted `however_large` it is.
+    Returns the URIs of the files that the segments name by their index. The map is None where the
+    rendering has none, which is so for very large ones unless the reader asks for it.
     """
     packed = rendering.source_map
     found["sourceMap"] = None
@@ -38,8 +36,6 @@ def add_source_map(
     if packed is None:
         return []
     rows = [list(map_rows(packed, numbers)) for numbers in (packed["text"], *packed["parts"])]
-    if not however_large and sum(map(len, rows)) > MOST_SEGMENTS:
-        return []
     ranges = _Ranges(snapshot, packed["files"], unit)
     found["sourceMap"] = ranges.map_of(rendering.text, rows[0])
     for part, its in zip(found["parts"], rows[1:], strict=False):

@@ -40,11 +40,11 @@ class MappingCodeGenerator(CodeGenerator):
     # -- the module and its functions
 
     def visit_Template(self, node: nodes.Template, frame: Frame | None = None) -> None:
-        aliases, bound = bindings_of(node)
+        bindings = bindings_of(node)
         self._text = getattr(node, "text", "")
         super().visit_Template(node, frame)
         self.writeline(f"sites = {tuple(self._sites)!r}")
-        self.writeline(f"aliases, bound = {aliases!r}, {bound!r}")
+        self.writeline(f"bindings = {bindings!r}")
 
     def write_commons(self) -> None:
         super().write_commons()
@@ -145,6 +145,9 @@ class MappingCodeGenerator(CodeGenerator):
             pieces = x.removeprefix("yield from ")
             x = f"yield from passed_on({pieces}, {self._passing})"
             self._passing = None
+        elif x.startswith("from jinja2.runtime import "):
+            # Whoever runs the code gives it these names, and saves importing them for each group.
+            x = "pass"
         super().writeline(x, node, extra)
 
     def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:

@@ -87,9 +87,9 @@ class DataPaths:
                 return self._item(turns[number], turns[:number])
             if isinstance(targets, tuple) and name in targets:
                 return self._of_tuple(turns[number], turns[:number], targets.index(name), item)
-        if name in file.aliases:
-            return self._resolved(file.aliases[name], file, turns, depth + 1)
-        return None if name in file.bound or name not in self._data else (name,)
+        if name in file.names.aliases:
+            return self._resolved(file.names.aliases[name], file, turns, depth + 1)
+        return None if name in file.names.bound or name not in self._data else (name,)
 
     def _item(self, turn: Turn, outer: Sequence[Turn]) -> DataPath | None:
         """Where the item of a turn stands."""

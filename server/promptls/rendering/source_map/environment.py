@@ -3,80 +3,57 @@
 from __future__ import annotations
 
 import types
-from collections.abc import MutableMapping
 from functools import cache, partial
+from types import CodeType
 from typing import Any, Final, NoReturn
 
-from jinja2 import BaseLoader, Environment, Template, nodes
+from jinja2 import Environment, nodes
 from jinja2.defaults import DEFAULT_FILTERS
-from jinja2.environment import TemplateModule
 from jinja2.lexer import newline_re
 from jinja2.runtime import BlockReference, Context, LoopContext, Macro
 from jinja2.utils import Cycler, Joiner, Namespace
 
 from promptls.rendering.source_map.code_generator import MappingCodeGenerator
 from promptls.rendering.source_map.filters import mapping_filters
-from promptls.rendering.source_map.lexer import PlacedLexer, placed_lexer
+from promptls.rendering.source_map.lexer import PlacedLexer
 from promptls.rendering.source_map.pieces import (
     MappedText,
-    SourceFile,
     joined,
     joined_values,
     passed_on,
     shown,
 )
+from promptls.rendering.source_map.templates import MappedLoader
 from promptls.systems.prompt_poet.cleanup import escape
-from promptls.systems.prompt_poet.environment import CompiledTemplates, Sandbox
+from promptls.systems.prompt_poet.environment import Sandbox
 
 _FILTERS: Final = mapping_filters(DEFAULT_FILTERS)
 _KEEP_PIECES: Final = (Macro, LoopContext, BlockReference, types.BuiltinMethodType)
 _CLASSES: Final = frozenset({dict, Namespace, Cycler, Joiner})
 
 
-class _MappedModule(TemplateModule):
-    """An imported file, which prints what it printed when it was imported."""
-
-    def __str__(self) -> str:
-        return joined(self.__dict__["_body_stream"])
-
-
-class _MappedTemplate(Template):
-    """A template whose code yields pieces."""
-
-    @classmethod
-    def _from_namespace(
-        cls,
-        environment: Environment,
-        namespace: MutableMapping[str, Any],
-        globals: MutableMapping[str, Any],  # noqa: A002 - Jinja's name
-    ) -> Template:
-        namespace["FILE"] = SourceFile(
-            namespace["__file__"], namespace["sites"], namespace["aliases"], frozenset(namespace["bound"])
-        )
-        return super()._from_namespace(environment, namespace, globals)
-
-    def make_module(
-        self,
-        vars: dict[str, Any] | None = None,
-        shared: bool = False,
-        locals: Any = None,  # noqa: A002, FBT001, FBT002 - as in Jinja
-    ) -> TemplateModule:
-        return _MappedModule(self, self.new_context(vars, shared, locals))
-
-
 class _Mapping(Environment):
     """What compiled templates call, and what compiles them."""
 
     code_generator_class = MappingCodeGenerator
-    template_class = _MappedTemplate
     concat = staticmethod(joined)
     shown = staticmethod(shown)
     passed_on = staticmethod(passed_on)
     joined_values = staticmethod(joined_values)
 
+    _is_last = True
+
     @property
     def lexer(self) -> PlacedLexer:
-        return _lexer()
+        return _lexer(keeps_newline=not self._is_last)
+
+    def compile_group(self, text: str, name: str, path: str, *, is_last: bool) -> CodeType:
+        """The code of a group of a template; of the last one, Jinja drops a line break at the end."""
+        self._is_last = is_last
+        try:
+            return self.compile(text, name, path)
+        finally:
+            self._is_last = True
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = super()._parse(source, name, filename)
@@ -89,8 +66,8 @@ class _Mapping(Environment):
 
 
 @cache
-def _lexer() -> PlacedLexer:
-    return placed_lexer(Environment())  # noqa: S701 - prompts are no HTML
+def _lexer(*, keeps_newline: bool) -> PlacedLexer:
+    return PlacedLexer(Environment(keep_trailing_newline=keeps_newline))  # noqa: S701 - prompts are no HTML
 
 
 class _MappingSandbox(_Mapping, Sandbox):
@@ -113,17 +90,12 @@ def _keeps_pieces(function: Any) -> bool:
     return isinstance(function, _KEEP_PIECES) or (isinstance(function, type) and function in _CLASSES)
 
 
-def mapping_environment(
-    loader: BaseLoader, *, sandboxed: bool = True, compiled: CompiledTemplates | None = None
-) -> Environment:
-    """An environment as `make_environment` makes it, whose renderings are MappedTexts.
-
-    `compiled` must not be shared with other environments.
-    """
+def mapping_environment(loader: MappedLoader, *, sandboxed: bool = True) -> Environment:
+    """An environment as `make_environment` makes it, whose renderings are MappedTexts."""
     if sandboxed:
-        environment: Environment = _MappingSandbox(loader=loader, bytecode_cache=compiled)
+        environment: Environment = _MappingSandbox(loader=loader)
         environment.globals["range"] = range
     else:
-        environment = _Mapping(loader=loader, bytecode_cache=compiled)
+        environment = _Mapping(loader=loader)
     environment.filters.update(_FILTERS)
     return environment

@@ -12,7 +12,7 @@ Anything else is None.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from jinja2 import nodes
 
@@ -69,32 +69,64 @@ def targets_of(node: nodes.Node) -> Any:
     return None
 
 
-def bindings_of(tree: nodes.Template) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """What names that are set once stand for, and all names that the file binds outside of loops."""
+class Bindings(NamedTuple):
+    """What a stretch of a template binds outside of loops."""
+
+    values: dict[str, list[Any]]
+    """Each name, with what it is set to each time."""
+    set_on_top: tuple[str, ...]
+    """The names that may be set for the rest of the file."""
+    captured: tuple[str, ...]
+    """The names that stand in macros, which read them when they are called."""
+
+
+def bindings_of(tree: nodes.Template) -> tuple[Any, ...]:
+    """The Bindings of a tree, as plain tuples."""
     values: dict[str, list[Any]] = {}
-    for node in tree.find_all((nodes.Assign, nodes.AssignBlock, nodes.With, nodes.Macro, nodes.CallBlock)):
-        if isinstance(node, nodes.Assign) and isinstance(node.target, nodes.Name):
-            values.setdefault(node.target.name, []).append(expression_of(node.node))
-        elif isinstance(node, nodes.With):
+    on_top: list[str] = []
+    captured: set[str] = set()
+    for node in tree.find_all(_BINDING):
+        if isinstance(node, nodes.With):
             for target, value in zip(node.targets, node.values, strict=True):
+                expression = expression_of(value) if isinstance(target, nodes.Name) else None
                 for name in _names(target):
-                    values.setdefault(name, []).append(
-                        expression_of(value) if isinstance(target, nodes.Name) else None
-                    )
-        else:
-            if isinstance(node, nodes.Macro):
-                values.setdefault(node.name, []).append(None)
-            targets = node.args if isinstance(node, nodes.Macro | nodes.CallBlock) else [node.target]
-            for name in (name for target in targets for name in _names(target)):
-                values.setdefault(name, []).append(None)
-    for imported in tree.find_all((nodes.Import, nodes.FromImport)):
-        names = [imported.target] if isinstance(imported, nodes.Import) else imported.names
-        for each in names:
-            values.setdefault(each if isinstance(each, str) else each[1], []).append(None)
-    aliases = {
-        name: found[0] for name, found in values.items() if len(found) == 1 and found[0] not in {None, name}
-    }
-    return aliases, tuple(sorted(values))
+                    values.setdefault(name, []).append(expression)
+            continue
+        expression = expression_of(node.node) if isinstance(node, nodes.Assign) else None
+        if isinstance(node, nodes.Assign) and not isinstance(node.target, nodes.Name):
+            expression = None
+        names = _bound(node)
+        on_top += names
+        if isinstance(node, nodes.Macro | nodes.CallBlock):
+            captured.update(name.name for name in node.find_all(nodes.Name))
+            names = [*names, *(name for target in node.args for name in _names(target))]
+        for name in names:
+            values.setdefault(name, []).append(expression)
+    return values, tuple(on_top), tuple(sorted(captured))
+
+
+_BINDING: Final = (
+    nodes.Assign,
+    nodes.AssignBlock,
+    nodes.With,
+    nodes.Macro,
+    nodes.CallBlock,
+    nodes.Import,
+    nodes.FromImport,
+)
+
+
+def _bound(node: nodes.Node) -> list[str]:
+    """The names that a statement sets where it stands."""
+    if isinstance(node, nodes.Macro):
+        return [node.name]
+    if isinstance(node, nodes.Import):
+        return [node.target]
+    if isinstance(node, nodes.FromImport):
+        return [name if isinstance(name, str) else name[1] for name in node.names]
+    if isinstance(node, nodes.Assign | nodes.AssignBlock):
+        return _names(node.target)
+    return []
 
 
 def _names(target: nodes.Node) -> list[str]:

@@ -91,7 +91,7 @@ def _indented(
     text: str,
     width: int | str = 4,
     first: bool = False,
-    blank: bool = False,  # noqa: FBT001, FBT002 - as in Jinja
+    blank: bool = False,
 ) -> str:
     indention = inserted(width if isinstance(width, str) else " " * width)
     lines = [""] if not text else str(text + "\n").splitlines(keepends=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from jinja2 import Environment
 from jinja2.lexer import Lexer, newline_re
 
 
@@ -56,8 +55,3 @@ def _placed(number: int, start: int, end: int) -> PlacedLine:
     line = PlacedLine(number)
     line.span = [start, end]
     return line
-
-
-def placed_lexer(environment: Environment) -> PlacedLexer:
-    """The lexer for the syntax that the `environment` has."""
-    return PlacedLexer(environment)

@@ -13,7 +13,7 @@ from promptls.rendering.source_map.scalars import scalar_runs
 from promptls.systems.prompt_poet.cleanup import DEFAULT_MARKERS, Markers, clean_content, clean_section
 from promptls.systems.prompt_poet.parts import PromptPart
 
-_RENDERED: Final = SourceFile("", (), {}, frozenset())
+_RENDERED: Final = SourceFile("", (), 0)
 """The rendered text as a file: contents are made of its pieces with the very functions of Prompt Poet."""
 
 

@@ -35,19 +35,30 @@ class Site(NamedTuple):
     """What a loop binds: a name, or a tuple of targets."""
 
 
+class FileNames(NamedTuple):
+    """The names that a template file binds outside of loops."""
+
+    aliases: dict[str, Expression]
+    """Names that are set once, and what they stand for."""
+    bound: frozenset[str]
+
+
 class SourceFile:
-    """A template file that takes part in a rendering."""
+    """A stretch of a template file that takes part in a rendering: all of it, or a group."""
 
-    __slots__ = ("aliases", "bound", "path", "sites")
+    __slots__ = ("names", "path", "sites", "start")
 
-    def __init__(
-        self, path: str, sites: Iterable[Any], aliases: dict[str, Any], bound: frozenset[str]
-    ) -> None:
-        """The file at `path`; `aliases` and `bound` are the names that it binds itself."""
+    def __init__(self, path: str, sites: Iterable[Any], start: int) -> None:
+        """The stretch of the file at `path` that begins at the offset `start` of it."""
         self.path = path
         self.sites = tuple(Site(*site) for site in sites)
-        self.aliases = aliases
-        self.bound = bound
+        self.start = start
+        self.names = FileNames({}, frozenset())
+
+    def span(self, site: int) -> tuple[int, int]:
+        """The span of a site in the file."""
+        place = self.sites[site]
+        return self.start + place.start, self.start + place.end
 
 
 class Outer(NamedTuple):
@@ -174,14 +185,14 @@ def _flat(pieces: Iterable[Any], outer: tuple[Outer, ...]) -> Iterator[Leaf]:
                 yield piece
             elif piece.file is None:
                 file, site, turn = outer[-1]
-                place = file.sites[site]
-                yield Leaf(piece.text, file, place.start, place.end, turn, outer[:-1])
+                yield Leaf(piece.text, file, *file.span(site), turn, outer[:-1])
             else:
                 yield piece._replace(outer=outer + piece.outer)
         elif not piece[0]:
             continue
         elif len(piece) == 4:  # noqa: PLR2004 - the two forms of pieces
             text, file, start, turn = piece
+            start += file.start
             yield Leaf(text, file, start, start + len(text), turn, outer, is_text=True)
         else:
             text, file, site, turn, value = piece
@@ -190,8 +201,7 @@ def _flat(pieces: Iterable[Any], outer: tuple[Outer, ...]) -> Iterator[Leaf]:
             elif type(value) is tuple and file.sites[site].kind in _PASSES_ON:
                 yield from _flat((value,), (*outer, Outer(file, site, turn)))
             else:
-                place = file.sites[site]
-                yield Leaf(text, file, place.start, place.end, turn, outer, site=site, value=value)
+                yield Leaf(text, file, *file.span(site), turn, outer, site=site, value=value)
 
 
 _PASSES_ON = frozenset({"include", "block"})

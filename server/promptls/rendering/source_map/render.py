@@ -9,7 +9,7 @@ from typing import Any
 from promptls.rendering.source_map.environment import mapping_environment
 from promptls.rendering.source_map.pieces import MappedText
 from promptls.rendering.source_map.rendered import RenderedMap
-from promptls.systems.prompt_poet.environment import CompiledTemplates, FolderLoader
+from promptls.rendering.source_map.templates import CompiledGroups, MappedLoader
 from promptls.systems.prompt_poet.render import DEFAULT_OPTIONS, RenderedText, RenderOptions, render_loaded
 
 
@@ -19,14 +19,14 @@ def render_mapped(
     *,
     unsaved: Mapping[str, str] | None = None,
     options: RenderOptions = DEFAULT_OPTIONS,
-    compiled: CompiledTemplates | None = None,
+    compiled: CompiledGroups | None = None,
 ) -> tuple[RenderedText, RenderedMap]:
     """What `render_text` gives, and its map; raises PromptPoetError as that does.
 
-    `compiled` must not be shared with other environments.
+    `compiled` keeps the code of templates; one for the sandbox, and another one for without.
     """
-    loader = FolderLoader(Path(path).parent, unsaved or {})
-    environment = mapping_environment(loader, sandboxed=options.sandboxed, compiled=compiled)
+    loader = MappedLoader(Path(path).parent, unsaved or {}, compiled)
+    environment = mapping_environment(loader, sandboxed=options.sandboxed)
     rendered = render_loaded(environment, loader, Path(path).name, data, options)
     assert isinstance(rendered.text, MappedText)
     source_map = RenderedMap(rendered.text, rendered.data, loader.texts)

@@ -81,11 +81,10 @@ class RenderedMap:
         return segment._replace(start=start, end=end, first=first, last=last)
 
     def original(self, path: str, offset: int) -> int:
-        """The offset in the file for one in the text that Jinja reads, where every line ends in `\\n`."""
-        breaks = self._breaks.get(path)
-        if breaks is None:
-            breaks = self._breaks[path] = _doubled_breaks(self._texts.get(path, ""))
-        return offset + bisect_right(breaks, offset - 1) if breaks else offset
+        """The offset in the file for one in the text that Jinja reads, where every line break is one character."""
+        if not self._has_doubled_breaks(path):
+            return offset
+        return offset + bisect_right(self._breaks[path], offset - 1)
 
     def line(self, path: str, offset: int) -> int:
         """The 0-based line of an offset in the text that Jinja reads of a file."""
@@ -94,25 +93,37 @@ class RenderedMap:
 
     def turns(self, leaf: Leaf) -> tuple[str, ...]:
         """The turns that made a leaf, in words."""
+        if leaf.turn is None and not leaf.outer:
+            return ()
         turns = turns_of(leaf)
         key = tuple(map(id, turns))
-        if key not in self._turns:
-            self._turns[key] = tuple(turn_words(turn) for turn in turns)
-        return self._turns[key]
+        found = self._turns.get(key)
+        if found is None:
+            found = self._turns[key] = tuple(turn_words(turn) for turn in turns)
+        return found
 
     def _segment(self, leaf: Leaf, start: int) -> Segment:
         path = leaf.file.path if leaf.file else ""
-        data_path = self._paths.of(leaf)
+        first, last = leaf.start, leaf.end
+        if self._has_doubled_breaks(path):
+            first, last = self.original(path, first), self.original(path, last)
+        data_path = None if leaf.site is None else self._paths.of(leaf)
         return Segment(
             start,
             start + len(leaf.text),
             path,
-            self.original(path, leaf.start),
-            self.original(path, leaf.end),
+            first,
+            last,
             leaf.is_text,
             self.turns(leaf),
             None if data_path is None else written(data_path),
         )
+
+    def _has_doubled_breaks(self, path: str) -> bool:
+        breaks = self._breaks.get(path)
+        if breaks is None:
+            breaks = self._breaks[path] = _doubled_breaks(self._texts.get(path, ""))
+        return bool(breaks)
 
 
 def turn_words(turn: tuple[Any, ...]) -> str:

@@ -1,0 +1,175 @@
+"""Templates whose code yields pieces, loaded group by group: a group that did not change compiles once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from pathlib import Path
+from types import CodeType
+from typing import Any, Final
+
+from jinja2 import Environment, Template, runtime
+from jinja2.environment import TemplateModule
+from jinja2.runtime import Context
+
+from promptls.rendering.source_map.expressions import Bindings
+from promptls.rendering.source_map.groups import Group, Grouping
+from promptls.rendering.source_map.lexer import PlacedLexer
+from promptls.rendering.source_map.pieces import FileNames, SourceFile, joined
+from promptls.systems.prompt_poet.environment import FolderLoader
+
+_KEPT_CHARACTERS: Final = 2_000_000
+"""How many characters of templates stay compiled, those that were used last."""
+_RUNTIME: Final = {name: getattr(runtime, name) for name in runtime.exported}
+
+
+class CompiledGroups:
+    """Compiled groups by file and text, in memory."""
+
+    def __init__(self) -> None:
+        """Begin empty."""
+        self._codes: OrderedDict[tuple[str, str, bool], CodeType] = OrderedDict()
+        self._characters = 0
+        self._groupings: dict[PlacedLexer, Grouping] = {}
+
+    def groups(self, lexer: PlacedLexer, text: str) -> list[Group]:
+        """The groups of a text."""
+        return self._groupings.setdefault(lexer, Grouping(lexer)).groups(text)
+
+    def code(self, path: str, group: Group, compiled: Callable[[], CodeType]) -> CodeType:
+        """The code of a group of the file at `path`, `compiled` unless it is known."""
+        key = path, group.text, group.is_last
+        code = self._codes.get(key)
+        if code is not None:
+            self._codes.move_to_end(key)
+            return code
+        code = self._codes[key] = compiled()
+        self._characters += len(group.text)
+        while self._characters > _KEPT_CHARACTERS and len(self._codes) > 1:
+            self._characters -= len(self._codes.popitem(last=False)[0][1])
+        return code
+
+
+class MappedLoader(FolderLoader):
+    """Loads templates in groups. For a mapping environment only."""
+
+    def __init__(
+        self, folder: str | Path, unsaved: Mapping[str, str], compiled: CompiledGroups | None = None
+    ) -> None:
+        """Look in `folder`, as FolderLoader, and take what is `compiled`."""
+        super().__init__(folder, unsaved)
+        self._compiled = compiled or CompiledGroups()
+
+    def load(
+        self,
+        environment: Environment,
+        name: str,
+        globals: MutableMapping[str, Any] | None = None,  # noqa: A002 - the name is Jinja's
+    ) -> Template:
+        """The template `name`, as Jinja asks for it; raises what reading and compiling it raises."""
+        text, path, _ = self.get_source(environment, name)
+        given = {} if globals is None else globals
+        groups = self._compiled.groups(environment.lexer, text)  # type: ignore[arg-type] # the mapping one's
+        if len(groups) > 1:
+            try:
+                return self._assembled(environment, groups, name, path, given)
+            except Exception:  # noqa: BLE001, S110 - the whole text says what is wrong, and where
+                pass
+        return self._assembled(environment, [Group(text, 0, 0, is_last=True)], name, path, given)
+
+    def _assembled(
+        self,
+        environment: Any,
+        groups: Iterable[Group],
+        name: str,
+        path: str,
+        given: MutableMapping[str, Any],
+    ) -> Template:
+        templates: list[_MappedTemplate] = []
+        bindings: list[Bindings] = []
+        values: dict[str, list[Any]] = {}
+        files: list[SourceFile] = []
+        for group in groups:
+
+            def compiled(group: Group = group) -> CodeType:
+                code: CodeType = environment.compile_group(group.text, name, path, is_last=group.is_last)
+                return code
+
+            code = self._compiled.code(path, group, compiled)
+            namespace: dict[str, Any] = {"environment": environment, "__file__": path, **_RUNTIME}
+            exec(code, namespace)  # noqa: S102 - it is the template, as Jinja itself runs it
+            template = _MappedTemplate._from_namespace(environment, namespace, given)  # noqa: SLF001 - as Jinja
+            template.line = group.line
+            templates.append(template)
+            file = namespace["FILE"] = SourceFile(path, namespace["sites"], group.start)
+            files.append(file)
+            bindings.append(Bindings(*namespace["bindings"]))
+        _refuse_closures(bindings)
+        for each in bindings:
+            for key, found in each.values.items():
+                values.setdefault(key, []).extend(found)
+        names = FileNames(
+            {
+                key: found[0]
+                for key, found in values.items()
+                if len(found) == 1 and found[0] not in {None, key}
+            },
+            frozenset(values),
+        )
+        for file in files:
+            file.names = names
+        return _whole(templates)
+
+
+class _NotSeparateError(Exception):
+    """A macro reads what is set behind it, which groups cannot do as one text does."""
+
+
+def _refuse_closures(bindings: Iterable[Bindings]) -> None:
+    captured: set[str] = set()
+    for each in bindings:
+        if not captured.isdisjoint(each.set_on_top):
+            raise _NotSeparateError
+        captured.update(each.captured)
+
+
+class _MappedModule(TemplateModule):
+    """An imported file, which prints what it printed when it was imported."""
+
+    def __str__(self) -> str:
+        return joined(self.__dict__["_body_stream"])
+
+
+class _MappedTemplate(Template):
+    """A template, or a group of one, whose code yields pieces."""
+
+    line = 0
+    """The 0-based line of the file on which its text begins."""
+
+    def get_corresponding_lineno(self, lineno: int) -> int:
+        return super().get_corresponding_lineno(lineno) + self.line
+
+    def make_module(
+        self,
+        vars: dict[str, Any] | None = None,  # noqa: A002 - Jinja's name
+        shared: bool = False,
+        locals: Mapping[str, Any] | None = None,  # noqa: A002 - Jinja's name
+    ) -> TemplateModule:
+        return _MappedModule(self, self.new_context(vars, shared, locals))
+
+
+def _whole(groups: list[_MappedTemplate]) -> Template:
+    """The template that runs the groups one after the other."""
+    first = groups[0]
+    if len(groups) == 1:
+        return first
+    roots = [group.root_render_func for group in groups]
+
+    def root(context: Context) -> Iterator[Any]:
+        for each in roots:
+            yield from each(context)
+
+    template = object.__new__(_MappedTemplate)
+    template.__dict__.update(first.__dict__)
+    template.root_render_func = root
+    return template
