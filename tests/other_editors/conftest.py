@@ -52,15 +52,15 @@ def editor(request: pytest.FixtureRequest, tmp_path: Path) -> Editor:
     configuration = DOCS / request.param
     if configuration.suffix == ".lua":
         drive = f"luafile {HERE / 'neovim' / 'drive.lua'}"
-        command = [_installed("neovim"), "--headless", "-n", "-i", "NONE", "-u", str(configuration)]
+        command = [installed("neovim"), "--headless", "-n", "-i", "NONE", "-u", str(configuration)]
         return Editor([*command, str(prompt), "-c", drive], HERE / "neovim", ".lua", environment, prompt)
     environment["PROMPTLS_CLIENT"] = configuration.stem.removeprefix("emacs-")
-    command = [_installed("emacs"), "--batch", "--load", str(configuration)]
+    command = [installed("emacs"), "--batch", "--load", str(configuration)]
     drive = str(HERE / "emacs" / "drive.el")
     return Editor([*command, "--load", drive], HERE / "emacs", ".el", environment, prompt)
 
 
-def _installed(name: str) -> str:
+def installed(name: str) -> str:
     """The command of an editor, which is installed first where it is missing."""
     script = ROOT / "scripts" / f"install-{name}.sh"
     done = subprocess.run([script], stdout=subprocess.PIPE, text=True, check=False)
