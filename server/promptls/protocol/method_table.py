@@ -164,6 +164,7 @@ COMMANDS: Final = {
     "promptls.previewRows": "commands.preview_answers:preview_rows",
     "promptls.previewCommitted": "commands.preview_answers:preview_committed",
     "promptls.runExperiment": "commands.run_experiment:run_experiment",
+    "promptls.planExperiment": "commands.plan_experiment:plan_experiment",
     "promptls.showResults": "commands.show_results:show_results",
     "promptls.tokens": "commands.tokens:tokens",
     "promptls.truncationLab": "commands.truncation_lab:truncation_lab",

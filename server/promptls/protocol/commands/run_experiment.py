@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from promptls.protocol.commands.arguments import prompt_path
+from promptls.protocol.commands.run_request import run_request
 from promptls.protocol.progress import Progress, progress
-from promptls.text.arguments import optional
-from promptls.text.failure import FilePlace, WrongUse
 
 if TYPE_CHECKING:
-    from promptls.experiments.events import Event, Finished, Started, Stopped
+    from promptls.experiments.events import Event, Finished, Planned, Started, Stopped
     from promptls.protocol.session import Session
+
+RUN_IT = "Run it"
 
 
 async def run_experiment(
@@ -23,30 +23,18 @@ async def run_experiment(
 ) -> dict[str, Any]:
     """The run's table, scores and a sentence; raises Failure where it cannot begin, or breaks off."""
     from promptls.experiments.client import run_in_process
-    from promptls.experiments.request import RunRequest
 
-    path = prompt_path(session, arguments)
-    if session.trusted is False:
-        raise WrongUse(
-            "experiments are not run in a workspace that is not trusted",
-            FilePlace(path),
-            "trust the workspace first: a run executes its metrics and functions",
-        )
-    models = optional(arguments, "models", list) or []
-    request = RunRequest(
-        prompt=path,
-        experiment=optional(arguments, "experiment", str),
-        models=[str(model) for model in models],
-        unsaved=session.snapshot.unsaved(),
-    )
-    async with progress(session, token, f"Running {request.experiment or Path(path).name}") as shown:
-        watch = _Watch(shown)
-        run = asyncio.ensure_future(run_in_process(request, watch.see))
+    request = run_request(session, arguments)
+    title = request.experiment or Path(request.prompt or request.resume or request.retry_errors or "").name
+    async with progress(session, token, f"Running {title}") as shown:
+        watch = _Watch(session, shown)
+        run = asyncio.ensure_future(run_in_process(request, watch.see, watch.may_spend))
         shown.when_cancelled(run.cancel)
         try:
             finished = await run
         except asyncio.CancelledError:
-            if not shown.is_cancelled:
+            # Cancelled by the user, or not begun because it would have cost too much.
+            if not shown.is_cancelled and not watch.is_refused:
                 raise
             return watch.cancelled()
     session.runs.look_again(list(session.snapshot.open_files))
@@ -57,11 +45,24 @@ async def run_experiment(
     return result
 
 
+_NOTHING: dict[str, Any] = {
+    "run": "",
+    "name": "",
+    "rows": 0,
+    "failed": 0,
+    "scores": {},
+    "cancelled": True,
+    "journal": "",
+}
+
+
 class _Watch:
     """Shows a run's events as progress, and keeps what a cancelled one is reported with."""
 
-    def __init__(self, shown: Progress) -> None:
+    def __init__(self, session: Session, shown: Progress) -> None:
+        self._session = session
         self._shown = shown
+        self.is_refused = False
         self._last: Started | Stopped | None = None
         self._done = 0
 
@@ -73,24 +74,36 @@ class _Watch:
             self._done = event.done
             left = f", {_seconds(event.left)} left" if event.done < event.total else ""
             share = 100 * event.done // max(event.total, 1)
-            self._shown.report(f"{event.done} of {event.total} rows{left}", share)
+            rate = f", {event.rate:.1f} a second" if event.done < event.total else ""
+            self._shown.report(f"{event.done} of {event.total} rows{rate}{left}", share)
         elif isinstance(event, Started | Stopped):
             self._last = event
             if isinstance(event, Started):
-                self._shown.report(f"0 of {event.total} rows", 0)
+                self._done = event.done
+                self._shown.report(f"{event.done} of {event.total} rows", 0)
+
+    async def may_spend(self, planned: Planned) -> bool:
+        """Whether the user lets a run begin that costs much."""
+        run_it = types.MessageActionItem(RUN_IT)
+        answer = await self._session.server.window_show_message_request_async(
+            types.ShowMessageRequestParams(
+                types.MessageType.Warning, str(planned.question), [run_it, types.MessageActionItem("Cancel")]
+            )
+        )
+        self.is_refused = answer is None or answer.title != RUN_IT
+        return not self.is_refused
 
     def cancelled(self) -> dict[str, Any]:
         """The result of a run that the user has cancelled."""
         last = self._last
+        if self.is_refused:
+            return {**_NOTHING, "message": "Nothing was run, and nothing was spent."}
         kept = f"; the finished ones are in {last.journal}" if last is not None and self._done else ""
         of = f" of {last.total}" if last is not None else ""
         return {
-            "run": "",
-            "name": "",
+            **_NOTHING,
             "rows": self._done,
-            "failed": 0,
-            "scores": {},
-            "cancelled": True,
+            "journal": last.journal if last is not None else "",
             "message": f"The run was cancelled after {self._done}{of} rows{kept}.",
         }
 

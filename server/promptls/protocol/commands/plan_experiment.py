@@ -1,0 +1,40 @@
+"""`promptls.planExperiment`: what a run would do and cost, and how many rendered prompts an edit changes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from promptls.protocol.commands.run_request import run_request
+
+if TYPE_CHECKING:
+    from promptls.experiments.events import Planned
+    from promptls.protocol.session import Session
+
+
+async def plan_experiment(
+    session: Session, arguments: dict[str, Any], _token: types.ProgressToken | None
+) -> dict[str, Any]:
+    """The plan with a sentence for people; every row is rendered, and no model is asked."""
+    from promptls.experiments.client import plan_in_process
+
+    planned = await plan_in_process(run_request(session, arguments))
+    return {**asdict(planned), "message": in_words(planned)}
+
+
+def in_words(planned: Planned) -> str:
+    """The plan in one sentence: `12 of 50 rendered prompts are changed by the edit; 12 calls, …`."""
+    words = [f"{planned.rows} rows"]
+    if planned.changed is not None:
+        words = [f"{planned.changed} of {planned.rows} rendered prompts differ from the last run"]
+    words.append(f"{planned.calls} calls to make, {planned.cached} answered before")
+    cost = planned.longest_cost if planned.longest_cost is not None else planned.prompt_cost
+    if cost is not None:
+        words.append(f"about {cost:.2f} US dollars")
+    if planned.failing:
+        words.append(f"{planned.failing} rows cannot be rendered")
+    if planned.over_limit:
+        words.append(f"{planned.over_limit} rows are over the token limit")
+    return "; ".join(words)
