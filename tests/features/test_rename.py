@@ -106,6 +106,55 @@ text,1
 ticket: text
 """,
     ),
+    "a column that an experiment in Python reads too": (
+        """\
+{#---
+experiments:
+  first: {dataset: datasets/rows.csv}
+---#}
+- name: a
+  content: "{{ te<CURSOR>xt }}"
+-- datasets/rows.csv --
+text,id
+text,1
+-- evals.py --
+from promptls import Dataset, experiment
+@experiment()
+async def triage(row, prompt_file):
+    return {"text": row["text"], "other": row.get("text"), "id": row["id"]}
+rows = Dataset.load(name="rows", backend="local/csv", root_dir=".")
+-- other.py --
+from promptls import Dataset, experiment
+@experiment()
+async def triage(row, prompt_file):
+    return {"text": row["text"]}
+rows = Dataset.load(name="others", backend="local/csv", root_dir=".")
+""",
+        "ticket",
+        """\
+{#---
+experiments:
+  first: {dataset: datasets/rows.csv}
+---#}
+- name: a
+  content: "{{ ticket }}"
+-- datasets/rows.csv --
+ticket,id
+text,1
+-- evals.py --
+from promptls import Dataset, experiment
+@experiment()
+async def triage(row, prompt_file):
+    return {"text": row["ticket"], "other": row.get("ticket"), "id": row["id"]}
+rows = Dataset.load(name="rows", backend="local/csv", root_dir=".")
+-- other.py --
+from promptls import Dataset, experiment
+@experiment()
+async def triage(row, prompt_file):
+    return {"text": row["text"]}
+rows = Dataset.load(name="others", backend="local/csv", root_dir=".")
+""",
+    ),
     "a loop variable and nothing beside its loop": (
         """\
 {% for turn in turns %}

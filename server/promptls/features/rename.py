@@ -33,6 +33,7 @@ from promptls.text.steps import Steps, finished
 from promptls.text.words import word_at
 from promptls.workspace.contract import function_names
 from promptls.workspace.python_calls import calls_in
+from promptls.workspace.python_experiments import findings_in
 from promptls.workspace.snapshot import Known, OpenFile, Snapshot
 
 _FEW: Final = 50
@@ -265,7 +266,7 @@ def _edited(source: Source, edits: list[RenameEdit]) -> Source:
 def _with(snapshot: Snapshot, edits: tuple[RenameEdit, ...]) -> Steps[Snapshot]:
     """The workspace as it is with the edits."""
     opened = dict(snapshot.open_files)
-    calls = dict(snapshot.calls)
+    calls, written = dict(snapshot.calls), dict(snapshot.written)
     by_file: dict[str, list[RenameEdit]] = {}
     for edit in sorted(edits):
         by_file.setdefault(edit.path, []).append(edit)
@@ -279,4 +280,9 @@ def _with(snapshot: Snapshot, edits: tuple[RenameEdit, ...]) -> Steps[Snapshot]:
         opened[path] = OpenFile(Template(source), version)
         if path in calls:
             calls[path] = calls_in(source.text, path)
-    return replace(snapshot, revision=snapshot.revision + 1, open_files=opened, calls=calls, known=Known())
+        if path in written:
+            written[path] = findings_in(source.text, path)
+    revision = snapshot.revision + 1
+    return replace(
+        snapshot, revision=revision, open_files=opened, calls=calls, written=written, known=Known()
+    )

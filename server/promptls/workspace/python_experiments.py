@@ -79,6 +79,8 @@ class PythonFindings(NamedTuple):
     metrics: tuple[PythonName, ...] = ()
     datasets: tuple[PythonName, ...] = ()
     columns: tuple[RowColumn, ...] = ()
+    loaded: frozenset[str] = frozenset()
+    """The names of data sets that are loaded by `Dataset.load` or `Dataset.stream`, as they are kept."""
 
 
 def experiments_for(found: Mapping[str, PythonFindings], prompt: str) -> tuple[PythonExperiment, ...]:
@@ -147,14 +149,16 @@ class _Reader:
             return PythonFindings()
         metrics = tuple(self._metrics())
         names = {metric.name for metric in metrics}
-        experiments, columns = [], []
+        experiments: list[PythonExperiment] = []
+        columns: list[RowColumn] = []
         for node in self._tree.body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and self._is_decorated(
                 node, {"experiment"}
             ):
                 experiments.append(self._experiment(node, names))
                 columns += self._columns(node)
-        return PythonFindings(tuple(experiments), metrics, tuple(self._datasets()), tuple(columns))
+        datasets, loaded = tuple(self._datasets()), frozenset(self._loaded())
+        return PythonFindings(tuple(experiments), metrics, datasets, tuple(columns), loaded)
 
     def _metrics(self) -> Iterator[PythonName]:
         for node in self._tree.body:
@@ -222,6 +226,16 @@ class _Reader:
             ),
             dict(_scores(node, metrics)),
         )
+
+    def _loaded(self) -> Iterator[str]:
+        for node in ast.walk(self._tree):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            if node.func.attr in {"load", "stream"} and self._is_dataset(node):
+                named = [keyword.value for keyword in node.keywords if keyword.arg == "name"]
+                name = next(iter([*node.args[:1], *named]), None)
+                if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                    yield name.value
 
     def _columns(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[RowColumn]:
         first = next(iter([*node.args.posonlyargs, *node.args.args]), None)

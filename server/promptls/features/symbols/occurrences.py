@@ -12,6 +12,7 @@ from promptls.features.symbols.find import NO_VARIABLES, symbol_variable
 from promptls.features.symbols.keys import key_places, key_places_in
 from promptls.features.symbols.macros import arguments_of, macro_of, other_names
 from promptls.features.symbols.part_names import part_places
+from promptls.features.symbols.row_columns import row_column_places
 from promptls.features.symbols.shared_variable import shared_variable_steps
 from promptls.features.symbols.symbol import Occurrence, Symbol, Use
 from promptls.meaning.template import Template
@@ -135,6 +136,7 @@ def _shared_places(
             yield from declared_places(template, each.path, variable.name)
             if in_data:
                 yield from data_places(snapshot, each.path, template, variable.name)
+                yield from row_column_places(snapshot, each.path, template, variable.name)
             yield from python_places(snapshot, each.path, variable.name)
 
 
