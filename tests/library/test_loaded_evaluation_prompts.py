@@ -11,7 +11,6 @@ from promptls.library.evaluation import EvaluationPrompt
 
 GENERATING = """\
 reader_cfg: {input_columns: [q], output_column: a}
-path: rows.csv
 examples: [{q: zero, a: "0"}]
 ice_template: {template: "{q}={a}"}
 prompt_template:
@@ -27,7 +26,6 @@ LABELS = GENERATING.replace("Gen", "PPL").replace(
 
 
 def load(folder: Path, text: str) -> EvaluationPrompt:
-    (folder / "rows.csv").write_text("q,a\none,1\ntwo,2\n", "utf-8")
     (folder / "ask.yml.j2").write_text(text, "utf-8")
     loaded = promptls.load(folder / "ask.yml.j2")
     assert isinstance(loaded, EvaluationPrompt)
@@ -36,14 +34,12 @@ def load(folder: Path, text: str) -> EvaluationPrompt:
 
 def test_a_row_is_rendered_with_examples_and_without_its_answer(tmp_path: Path) -> None:
     prompt = load(tmp_path, GENERATING)
-    assert prompt.rows == ({"q": "one", "a": "1"}, {"q": "two", "a": "2"})
-    rendered = prompt.render(prompt.rows[1])
+    rendered = prompt.render({"q": "two", "a": "2"})
     assert rendered.string == "zero=0\ntwo"
     assert rendered.messages == [{"role": "user", "content": "zero=0\ntwo"}]
     assert rendered.examples == ("zero=0",)
     assert rendered.tokens.total == rendered.prompts[0].tokens == 5
     assert prompt.render(q="three").string == prompt.format(q="three") == "zero=0\nthree"
-    assert prompt.render().string == "zero=0\none"
 
 
 def test_labels_have_a_prompt_each(tmp_path: Path) -> None:
@@ -63,17 +59,28 @@ def test_rows_and_meta_template_are_given(tmp_path: Path) -> None:
     assert [(part.name, part.role) for part in rendered.parts] == [("message 1", "user")]
 
 
+def test_the_asked_rows_decide_what_is_retrieved(tmp_path: Path) -> None:
+    text = GENERATING.replace("FixKRetriever, fix_id_list: [0]", "SlidingWindowRetriever, k: 1")
+    rows = [{"q": "one", "a": "1"}, {"q": "two", "a": "2"}]
+    prompt = load(tmp_path, text.replace('examples: [{q: zero, a: "0"}]\n', "")).asking(rows=rows)
+    assert [prompt.render(row).string for row in prompt.rows] == ["two=2\none", "one=1\ntwo"]
+    assert prompt.render().string == "two=2\none"
+
+
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "line", "message"),
     [
-        (GENERATING.replace("[0]", "[9]"), r"ask.yml.j2:8: `fix_id_list` names the training row 9"),
-        (GENERATING.replace("rows.csv", "ask.yml.j2"), "a data set cannot end in"),
-        (GENERATING.replace("prompt_template:", "prompt_template: ["), "YAML|expected"),
+        (GENERATING.replace("[0]", "[9]"), 7, "`fix_id_list` names the training row 9"),
+        (GENERATING.replace("output_column: a", "output_column: b"), 1, "no column `b`"),
+        (GENERATING.replace("prompt_template:\n", "prompt_template: [\n"), 5, "not valid YAML"),
     ],
 )
-def test_what_opencompass_refuses_is_a_prompt_error(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(promptls.PromptError, match=f"(?i){message}"):
+def test_what_opencompass_refuses_is_a_prompt_error(
+    tmp_path: Path, text: str, line: int | None, message: str
+) -> None:
+    with pytest.raises(promptls.PromptError, match=f"(?i){message}") as failed:
         load(tmp_path, text).render(q="x")
+    assert failed.value.rendered_line == line
 
 
 def test_an_unknown_meta_template_names_the_others(tmp_path: Path) -> None:

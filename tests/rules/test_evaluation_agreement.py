@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptls.rendering.evaluation import is_api
+from promptls.rendering.evaluation_asking import is_api
 from promptls.rules.check import check
 from promptls.rules.rule import Finding
 from promptls.systems.opencompass.evaluation_prompt import build_evaluation_prompt

@@ -7,22 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import yaml
+
 from promptls.library.error import PromptError
 from promptls.library.rendered import Counting, RenderedPrompt
 from promptls.library.template import PromptTemplate
-from promptls.meaning.template import Template
-from promptls.rendering.evaluation import asked_row, asking_of, chat_messages, meta_templates
-from promptls.rendering.evaluation_data import evaluation_data
-from promptls.rendering.evaluation_job import EvaluationJob
-from promptls.rendering.evaluation_place import line_at
+from promptls.rendering.evaluation_asking import asked_row, asking_of, chat_messages, meta_templates
 from promptls.rendering.evaluation_view import RowPrompts, example_text
-from promptls.syntax.source import Source
-from promptls.systems.opencompass.failure import OpenCompassError
+from promptls.systems.opencompass.failure import ConfigPath, OpenCompassError
 from promptls.systems.prompt_poet import document
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.parts import PromptPart
 from promptls.systems.prompt_poet.render import RenderOptions
-from promptls.text.failure import Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +55,18 @@ class RenderedEvaluation(RenderedPrompt):
 
 
 class Given(NamedTuple):
-    """What a caller puts in the place of what the file declares; None for what stays."""
+    """What a caller gives; without training rows they are the file's `examples`, else the asked rows."""
 
     train: tuple[Mapping[str, Any], ...] | None
-    rows: tuple[Mapping[str, Any], ...] | None
+    rows: tuple[Mapping[str, Any], ...]
     meta_template: str | None
 
 
-NOTHING_GIVEN: Final = Given(None, None, None)
+NOTHING_GIVEN: Final = Given(None, (), None)
 
 
 class EvaluationPrompt(PromptTemplate):
-    """An evaluation prompt that `load` has read, with the rows that it declares."""
+    """An evaluation prompt that `load` has read. Its rows come from the caller; no data set is opened."""
 
     def __init__(
         self, path: Path, options: RenderOptions, counting: Counting, given: Given = NOTHING_GIVEN
@@ -86,8 +82,10 @@ class EvaluationPrompt(PromptTemplate):
         rows: Sequence[Mapping[str, Any]] | None = None,
         meta_template: str | None = None,
     ) -> EvaluationPrompt:
-        """The prompt with other training rows, asked rows or meta template; what is None stays as it is.
+        """The prompt with these training rows, asked rows or meta template; what is None stays as it is.
 
+        Retrievers that look at the place of a row among those that are asked, or at those ahead of it,
+        need the asked `rows`. Without training rows, the file's `examples` are shown, else the asked rows.
         `meta_template` is `none`, `chat`, `meta_template`, or the name of one of the file's `meta_templates`.
         """
         given = Given(
@@ -98,42 +96,39 @@ class EvaluationPrompt(PromptTemplate):
         return EvaluationPrompt(self.path, self._options, self._counting, given)
 
     @property
-    def train(self) -> tuple[Mapping[str, Any], ...]:
-        """The rows that in-context examples come from; raises PromptError of kind `load`."""
-        return self._given.train if self._given.train is not None else self._declared()[0]
-
-    @property
     def rows(self) -> tuple[Mapping[str, Any], ...]:
-        """The rows that are asked: of the data set that the file names, or that were given."""
-        return self._given.rows if self._given.rows is not None else self._declared()[1]
+        """The rows that were given with `asking`."""
+        return self._given.rows
 
     def render(self, data: Mapping[str, Any] | None = None, /, **inputs: Any) -> RenderedEvaluation:
         """What OpenCompass asks for a row, whose columns are given by name, in `data`, or in both.
 
         Without any, it is the first of `rows`. Raises PromptError: of kind `load` where OpenCompass refuses
-        the configuration or its data set cannot be read, `data` where the row cannot be asked, and what a
-        template raises for its Jinja.
+        the configuration, or fails on the row, and what a template raises for its Jinja.
         """
         given = inputs if data is None else {**data, **inputs}
-        train, rows = self.train, self.rows
         try:
             text = self._text(given).text
-            loaded = document.load(text)
+            loaded, root = document.read(text)
         except PromptPoetError as error:
             raise PromptError(error, self._counting.path) from error
         if not isinstance(loaded, Mapping):
             raise self._refused("An evaluation prompt is a mapping with `prompt_template`.")
-        choices = meta_templates(loaded, EvaluationJob())
+        rows, examples = self._given.rows, loaded.get("examples")
+        train = self._given.train
+        if train is None:
+            train = tuple(examples) if isinstance(examples, list) and examples else rows
+        choices = meta_templates(loaded, {})
         chosen = self._given.meta_template or next(iter(choices))
         if chosen not in choices:
             raise self._refused(f"There is no meta template `{chosen}`; there are: {', '.join(choices)}.")
-        index, row = asked_row(EvaluationJob(), rows, given)
+        index, row = asked_row(None, rows, given)
         try:
             counting = self._counting
             asking = asking_of(loaded, choices[chosen], (train, rows), counting.count, counting.token_limit)
             made = asking.prompts(index, row)
         except OpenCompassError as error:
-            raise self._refused(error.message, line_at(self._written(), error.at)) from error
+            raise self._refused(error.message, _line_of(root, error.at)) from error
         return RenderedEvaluation(
             parts=_parts(made),
             removed=(),
@@ -156,25 +151,22 @@ class EvaluationPrompt(PromptTemplate):
         """The row's prompt as one text; raises PromptError as `render` does."""
         return self.render(inputs).string
 
-    def _declared(self) -> tuple[tuple[Mapping[str, Any], ...], tuple[Mapping[str, Any], ...]]:
-        """The training rows and the asked ones of the data sets that the file names."""
-        try:
-            return evaluation_data(Template(Source.of(self._written())), str(self.path)).rows()
-        except Failure as failure:
-            if isinstance(failure, PromptError):
-                raise
-            raise self._refused(f"{failure.message[:1].upper()}{failure.message[1:]}.") from failure
+    def _refused(self, message: str, rendered_line: int | None = None) -> PromptError:
+        failure = PromptPoetError("load", message, path=str(self.path), rendered_line=rendered_line)
+        return PromptError(failure, self._counting.path)
 
-    def _written(self) -> str:
-        try:
-            return self.path.read_text("utf-8-sig")
-        except (OSError, ValueError) as error:
-            raise self._refused(f"The file cannot be read: {error}.") from error
 
-    def _refused(self, message: str, line: int | None = None) -> PromptError:
-        return PromptError(
-            PromptPoetError("load", message, path=str(self.path), line=line), self._counting.path
-        )
+def _line_of(node: Any, at: ConfigPath) -> int | None:
+    """The 0-based line, in the rendered text, of the last key on the way to a value that is there."""
+    found: int | None = None
+    for key in at:
+        for name, value in node.value if isinstance(node, yaml.MappingNode) else ():
+            if name.value == "infer_cfg" and key not in {"reader_cfg", "meta_template"} and found is None:
+                return _line_of(value, at)
+            if name.value == str(key):
+                found, node = name.start_mark.line, value
+                break
+    return found
 
 
 def _parts(made: RowPrompts) -> tuple[PromptPart, ...]:

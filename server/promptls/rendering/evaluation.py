@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from promptls.rendering.embeddings import embedder
-from promptls.rendering.evaluation_job import (
-    CHAT,
-    CHAT_TEMPLATE,
-    NO_META_TEMPLATE,
-    OWN_META_TEMPLATE,
-    EvaluationJob,
-)
+from promptls.rendering.evaluation_asking import asked_row, asking_of, chat_messages, meta_templates
+from promptls.rendering.evaluation_job import EvaluationJob
 from promptls.rendering.evaluation_place import line_at
-from promptls.rendering.evaluation_view import Asking, RowPrompts, chat_message, row_json
+from promptls.rendering.evaluation_view import Asking, RowPrompts, row_json
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering
-from promptls.systems.opencompass.evaluation_prompt import build_evaluation_prompt
 from promptls.systems.opencompass.failure import OpenCompassError
-from promptls.systems.opencompass.meta_template import build_meta_template, lay_out
-from promptls.systems.opencompass.prompt_list import Prompt, PromptList, Row
 from promptls.systems.prompt_poet.document import load
 from promptls.systems.prompt_poet.environment import CompiledTemplates
 from promptls.systems.prompt_poet.render import RenderOptions, render_text
@@ -53,8 +44,8 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
     except Failure as failure:
         place = failure.place
         return RenderFailure("data", failure.message, str(place.path) if place else job.path)
-    index, row = asked_row(wanted, test, job.data)
-    choices = meta_templates(loaded, wanted)
+    index, row = asked_row(wanted.row, test, job.data)
+    choices = meta_templates(loaded, wanted.meta_templates)
     chosen = wanted.meta_template or next(iter(choices))
     if chosen not in choices:
         slip = did_you_mean(chosen, choices)
@@ -95,96 +86,6 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
         files=tuple(sorted(made.files)),
         viewer=viewer,
     )
-
-
-def meta_templates(loaded: Mapping[str, Any], wanted: EvaluationJob) -> dict[str, Any]:
-    """The meta templates to choose from, by name; the default one first."""
-    own = loaded.get("meta_template")
-    named = loaded.get("meta_templates")
-    return {
-        **({OWN_META_TEMPLATE: own} if isinstance(own, Mapping) else {}),
-        **(dict(named) if isinstance(named, Mapping) else {}),
-        **wanted.meta_templates,
-        NO_META_TEMPLATE: None,
-        CHAT: CHAT_TEMPLATE,
-    }
-
-
-def asking_of(
-    loaded: Mapping[str, Any],
-    meta: Any,
-    rows: tuple[Sequence[Row], Sequence[Row]],
-    counter: Callable[[str], int],
-    token_limit: int,
-) -> Asking:
-    """All that prompts are made of: the configuration, a meta template, training and asked rows.
-
-    Raises OpenCompassError for a configuration that OpenCompass refuses.
-    """
-    train, test = rows
-    infer, reader = loaded.get("infer_cfg"), loaded.get("reader_cfg")
-    evaluation = build_evaluation_prompt(
-        infer if isinstance(infer, Mapping) else loaded, reader if isinstance(reader, Mapping) else None
-    )
-    limit = evaluation.inferencer.get("max_seq_len")
-    limits = [each for each in (limit, token_limit) if isinstance(each, int) and each > 0]
-    return Asking(
-        evaluation=evaluation,
-        train=train,
-        test=test,
-        pick=evaluation.picks(train, test, embedder()),
-        meta=build_meta_template(meta, is_api=is_api(meta)),
-        count=counter,
-        limit=min(limits, default=None),
-    )
-
-
-def is_api(meta: Any) -> bool:
-    """Whether a meta template is for a model behind an API: a role of it has an `api_role`."""
-    if not isinstance(meta, Mapping):
-        return False
-    roles = [*_listed(meta.get("round")), *_listed(meta.get("reserved_roles"))]
-    return any(isinstance(role, Mapping) and "api_role" in role for role in roles)
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def asked_row(wanted: EvaluationJob, test: Sequence[Row], data: Mapping[str, Any]) -> tuple[int, Row]:
-    """The index and the values of the row that is asked; of data that is no row, the first index."""
-    if wanted.row is not None and 0 < wanted.row <= len(test):
-        return wanted.row - 1, test[wanted.row - 1]
-    if not data and test:
-        return 0, test[0]
-    index = next((index for index, row in enumerate(test) if row == data), 0)
-    return index, data
-
-
-def chat_messages(asking: Asking, shown: RowPrompts) -> list[dict[str, Any]]:
-    """What a chat model is asked: the messages, or a dialogue in the usual layout, or one text of the user.
-
-    Of prompts that are weighed there are none: a chat model gives no probabilities of a prompt.
-    """
-    if asking.evaluation.weighs_labels or not shown.prompts:
-        return []
-    asked = shown.prompts[0]
-    if asked.messages is not None:
-        return asked.messages
-    if asking.meta.mapping is None and isinstance(asked.prompt, PromptList):
-        usual = _in_chat(asked.prompt)
-        if usual:
-            return usual
-    return [{"role": "user", "content": asked.text}]
-
-
-def _in_chat(prompt: Prompt) -> list[dict[str, Any]]:
-    """The dialogue in the layout of chat models; nothing where that has no place for something in it."""
-    try:
-        made = lay_out(prompt, build_meta_template(CHAT_TEMPLATE, is_api=True), "gen")
-    except OpenCompassError:
-        return []
-    return [] if made.ignored else [chat_message(message) for message in made.messages or ()]
 
 
 def _parts(asking: Asking, shown: RowPrompts) -> tuple[RenderedPart, ...]:

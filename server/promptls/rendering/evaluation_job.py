@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from promptls.rendering.evaluation_data import EvaluationData
 from promptls.rendering.values import pack, unpack
-
-NO_META_TEMPLATE: Final = "none"
-"""The layout of a base model without a meta template: the texts with line breaks between them."""
-CHAT: Final = "chat"
-"""The layout that configurations of chat models use by custom."""
-OWN_META_TEMPLATE: Final = "meta_template"
-"""The name of the meta template that the prompt itself declares."""
-
-CHAT_TEMPLATE: Final[Mapping[str, Any]] = {
-    "round": [{"role": "HUMAN", "api_role": "HUMAN"}, {"role": "BOT", "api_role": "BOT", "generate": True}],
-    "reserved_roles": [{"role": "SYSTEM", "api_role": "SYSTEM"}],
-}
 
 
 @dataclass(frozen=True, slots=True)
