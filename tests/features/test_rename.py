@@ -110,11 +110,11 @@ ticket: text
         """\
 {#---
 experiments:
-  first: {dataset: datasets/rows.csv}
+  first: {dataset: rows.csv}
 ---#}
 - name: a
   content: "{{ te<CURSOR>xt }}"
--- datasets/rows.csv --
+-- rows.csv --
 text,id
 text,1
 -- evals.py --
@@ -134,11 +134,11 @@ rows = Dataset.load(name="others", backend="local/csv", root_dir=".")
         """\
 {#---
 experiments:
-  first: {dataset: datasets/rows.csv}
+  first: {dataset: rows.csv}
 ---#}
 - name: a
   content: "{{ ticket }}"
--- datasets/rows.csv --
+-- rows.csv --
 ticket,id
 text,1
 -- evals.py --
