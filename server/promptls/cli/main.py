@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         terminal.error("interrupted")
         return INTERRUPTED
     except Failure as failure:
-        terminal.error(failure.message, failure.place, failure.remedy)
+        terminal.error(_without_keys(failure.message), failure.place, _without_keys(failure.remedy))
         return WRONG_USE if isinstance(failure, WrongUse) else FOUND
     except OSError as failure:
         terminal.error(*_explained(failure))
@@ -154,6 +154,13 @@ def _unknown_command_remedy(word: str) -> str:
     if near:
         return f"did you mean `promptls {near}`? `promptls --help` lists all commands"
     return "`promptls --help` lists the commands"
+
+
+def _without_keys(words: str | None) -> str:
+    """The words without what the environment holds as a secret: a user's own code may have raised them."""
+    from promptls.models.keys import key_mask
+
+    return key_mask().mask(words or "")
 
 
 def _explained(failure: OSError) -> tuple[str, FilePlace | None, str | None]:

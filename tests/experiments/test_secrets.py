@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from promptls.models.keys import key_mask
+from support.experiment_folder import Folder, last_text
+from support.model_server import ModelServer, Reply
+
+PLANTED = {
+    "OFFICE_KEY": "planted-office-0123456789",
+    "OPENAI_API_KEY": "planted-openai-0123456789",
+    "ANTHROPIC_API_KEY": "planted-anthropic-0123456789",
+    "AWS_SECRET_ACCESS_KEY": "planted-aws-0123456789",
+    "DATABASE_PASSWORD": "planted-password-0123456789",
+    "GITHUB_TOKEN": "planted-token-0123456789",
+}
+LEAKS = """
+import os
+from promptls import numeric_metric, discrete_metric, MetricResult
+
+@numeric_metric(name="broken")
+def broken(response):
+    raise KeyError(os.environ["DATABASE_PASSWORD"])
+
+@discrete_metric(name="told", allowed_values=["yes"])
+def told(response):
+    return MetricResult("yes", "with " + os.environ["GITHUB_TOKEN"])
+"""
+FAILS = "import os\nraise RuntimeError('cannot log in with ' + os.environ['DATABASE_PASSWORD'])\n"
+
+
+def promptls(folder: Folder, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command line with keys planted in its environment."""
+    return subprocess.run(
+        [sys.executable, "-m", "promptls", *words],
+        cwd=folder.path,
+        env={**os.environ, **PLANTED},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def leaks(folder: Folder, *told: subprocess.CompletedProcess[str]) -> list[str]:
+    """Where a planted key stands: in a file below the folder, or in what a command printed."""
+    found = [
+        str(path)
+        for path in folder.path.rglob("*")
+        if path.is_file() and any(key.encode() in path.read_bytes() for key in PLANTED.values())
+    ]
+    printed = "".join(each.stdout + each.stderr for each in told)
+    return found + [name for name, key in PLANTED.items() if key in printed]
+
+
+@pytest.fixture
+def leaking(folder: Folder, server: ModelServer) -> Folder:
+    """An experiment whose model and metrics tell what they should not."""
+    folder.serve(server, api_key_env="OFFICE_KEY")
+    folder.write(model="office", metrics="leaks.py:broken, leaks.py:told, exact_match", rows=4)
+    (folder.path / "leaks.py").write_text(LEAKS, "utf-8")
+    rows = folder.path / "rows.csv"
+    rows.write_text(rows.read_text("utf-8").replace("answer", "expected"), "utf-8")
+    folder.prompt.write_text(folder.prompt.read_text("utf-8").replace("output_key: answer\n", ""), "utf-8")
+    server.reply = lambda body: (
+        Reply(status=400, raw=f"bad: {PLANTED['OFFICE_KEY']}".encode())
+        if last_text(body) == "text 2"
+        else Reply(f"the key is {PLANTED['OFFICE_KEY']}, and {PLANTED['OPENAI_API_KEY']}")
+    )
+    return folder
+
+
+def test_no_key_is_in_a_file_or_in_what_is_printed(leaking: Folder, server: ModelServer) -> None:
+    run = promptls(leaking, "run", str(leaking.prompt), "--junit", "report.xml")
+    assert run.returncode == 1, run.stderr
+    assert server.headers[0]["Authorization"] == f"Bearer {PLANTED['OFFICE_KEY']}"
+    again = promptls(leaking, "run", str(leaking.prompt), "--json")
+    others = [
+        promptls(leaking, *words) for words in (["history", "--json"], ["models", "--json"], ["doctor"])
+    ]
+    assert "[key]" in next(leaking.results.glob("*.csv")).read_text("utf-8")
+    assert leaks(leaking, run, again, *others) == []
+
+
+def test_a_run_that_stopped_has_no_key_in_its_journal(leaking: Folder) -> None:
+    run = promptls(leaking, "run", str(leaking.prompt), "--max-calls", "3")
+    assert run.returncode == 1
+    assert list(leaking.results.glob("*.partial.jsonl"))
+    assert leaks(leaking, run) == []
+
+
+def test_a_failure_does_not_tell_a_key(leaking: Folder) -> None:
+    (leaking.path / "leaks.py").write_text(FAILS, "utf-8")
+    run = promptls(leaking, "run", str(leaking.prompt))
+    assert run.returncode == 1
+    assert "cannot log in with [key]" in run.stderr
+    assert leaks(leaking, run) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "is_secret"),
+    [
+        ("MY_API_KEY", True),
+        ("SECRET_SAUCE", True),
+        ("HF_TOKEN", True),
+        ("PGPASSWORD", True),
+        ("KEYBOARD", False),
+        ("PATH", False),
+        ("MONKEY", False),
+    ],
+)
+def test_a_variable_is_a_secret_by_its_name(name: str, is_secret: bool) -> None:
+    mask = key_mask(environment={name: "value-of-it"})
+    assert (mask.mask("a value-of-it b") == "a [key] b") is is_secret
+
+
+def test_short_values_are_no_secrets_and_long_ones_go_first() -> None:
+    mask = key_mask(environment={"A_KEY": "short", "B_KEY": "longer-one", "C_KEY": "longer-one-still"})
+    assert mask.mask("short longer-one-still longer-one") == "short [key] [key]"
