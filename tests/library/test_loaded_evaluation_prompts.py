@@ -72,7 +72,7 @@ def test_the_asked_rows_decide_what_is_retrieved(tmp_path: Path) -> None:
     [
         (GENERATING.replace("[0]", "[9]"), 7, "`fix_id_list` names the training row 9"),
         (GENERATING.replace("output_column: a", "output_column: b"), 1, "no column `b`"),
-        (GENERATING.replace("prompt_template:\n", "prompt_template: [\n"), 5, "not valid YAML"),
+        (GENERATING.replace("prompt_template:\n", "prompt_template: [\n"), 6, "not valid YAML"),
     ],
 )
 def test_what_opencompass_refuses_is_a_prompt_error(
