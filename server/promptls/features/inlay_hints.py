@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import PlacedPart, Template
-from promptls.rendering.file_rendering import FileRendering, counted, rendered_parts, template_text
+from promptls.rendering.file_rendering import (
+    FileRendering,
+    PartRange,
+    counted,
+    rendered_parts,
+    template_text,
+    varying,
+)
 from promptls.rendering.outcome import RenderedPart
 from promptls.text.span import Span
 from promptls.workspace.included_parts import included_part_names
@@ -49,10 +56,24 @@ def _part_hints(
     for index, placed in enumerate(template.parts):
         rendered = became[index] if became else ()
         offset = _behind_name(template, placed)
-        if rendered:
-            yield InlayHint(offset, _rendered_label(rendered), _rendered_tooltip(rendered, newest))
+        varied = varying(newest, placed.part.name)
+        if rendered or varied:
+            label = _rendered_label(rendered) if rendered else counted(0)
+            tooltip = _rendered_tooltip(rendered, newest)
+            if varied is not None:
+                label = f"{label} ({varied.least:,}-{varied.most:,})"
+                tooltip = f"{tooltip}; {range_words(varied)}"
+            yield InlayHint(offset, label, tooltip)
         elif (tokens := newest.template_tokens.get(template_text(template, placed))) is not None:
             yield InlayHint(offset, f"~{counted(tokens)}", _template_tooltip(newest))
+
+
+def range_words(varied: PartRange) -> str:
+    """A range of tokens as a sentence has it."""
+    return (
+        f"{varied.least:,} to {counted(varied.most)}, mostly {varied.typical:,},"
+        f" with {varied.times} samples and rows"
+    )
 
 
 def _rendered_label(parts: tuple[RenderedPart, ...]) -> str:

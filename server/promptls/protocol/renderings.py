@@ -16,6 +16,7 @@ from promptls.rendering.job import RenderJob
 from promptls.rendering.limits import Limits
 from promptls.rendering.make import limits_for, render_file, weigh_rows
 from promptls.rendering.outcome import RenderFailure, Rendering
+from promptls.rendering.part_ranges import weigh_parts
 from promptls.rendering.request import RENDERED_KINDS
 from promptls.rendering.samples import Sample
 from promptls.rendering.worker import RenderWorker, SupersededError
@@ -249,7 +250,7 @@ class Renderings:
         if not is_open or self._session.kind(path) not in RENDERED_KINDS:
             return False
         if before is not None and before.token_limit == made.token_limit:
-            made = replace(made, rows=before.rows)  # until they are weighed anew
+            made = replace(made, rows=before.rows, ranges=before.ranges)  # until they are weighed anew
         self._keep(snapshot, made)
         self._unweighed[path] = None
         return before is None or _shown(before) != _shown(made)
@@ -262,8 +263,11 @@ class Renderings:
             return
         worker = self.worker(snapshot, path)
         weighed = await weigh_rows(worker, snapshot, made, lambda: not self._waiting)
+        weighed = await weigh_parts(worker, snapshot, weighed, lambda: not self._waiting)
         if self._newest.get(path) is made and weighed is not made:
             self._keep(snapshot, weighed)
+            if weighed.ranges != made.ranges:
+                self._session.refresh_inlay_hints()
 
     def _keep(self, snapshot: Snapshot, made: FileRendering) -> None:
         self._newest[made.job.path] = made

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median_low
 from textwrap import dedent
-from typing import Final
+from typing import Final, NamedTuple
 
 from promptls.meaning.header import Example
 from promptls.meaning.parts import Part, chunk_items
@@ -21,6 +22,7 @@ from promptls.rendering.samples import PLACEHOLDERS, Sample
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.yaml.nodes import key_text
 from promptls.text.span import Span
+from promptls.tokens.encodings import is_approximate
 from promptls.workspace.snapshot import Snapshot
 
 _MOST_INCLUDED: Final = 50
@@ -29,19 +31,51 @@ _MOST_EXAMPLES: Final = 100
 """How many examples are counted."""
 
 
+class TokenRange(NamedTuple):
+    """The tokens of something over the rows of a data set: the fewest, the usual (the median), the most."""
+
+    least: int
+    typical: int
+    most: int
+
+    @classmethod
+    def of(cls, counts: Sequence[int]) -> TokenRange:
+        """The range of at least one count."""
+        return cls(min(counts), median_low(counts), max(counts))
+
+
 @dataclass(frozen=True, slots=True)
 class RowTokens:
-    """How the rows of a data set stand to the token limit; rows are named by their numbers, from 1."""
+    """What the rows of a data set come to; rows are named by their numbers, from 1."""
 
     dataset: str
     rows: int
     """How many rows were rendered."""
     over: tuple[int, ...]
-    """The rows with more tokens than the limit."""
+    """The rows with more tokens than the limit; none where there is no limit."""
     stuck: tuple[int, ...]
     """Those of them that truncation does not bring under it."""
     most: int
     """Tokens of the longest row."""
+    total: TokenRange | None = None
+    """Tokens of the whole prompt."""
+    parts: tuple[TokenRange | None, ...] = ()
+    """For each part of the template, in order, the tokens of all that it becomes, 0 where that is nothing.
+
+    None for a part that cannot be told apart; empty where there are too many parts to ask.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class PartRange:
+    """How many tokens a part has with all data that was tried, so many `times`; 0 where it is left out."""
+
+    name: str
+    """The part's name, which is written out, and no other part's."""
+    least: int
+    typical: int
+    most: int
+    times: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +88,10 @@ class FileRendering:
     template_tokens: Mapping[str, int] = field(default_factory=dict)
     """Tokens of the template texts of parts, of the fixed text behind a changing input, and of examples."""
     rows: RowTokens | None = None
-    """What the rows of the first experiment's data set come to, where there is a limit."""
+    """What the rows of the first experiment's data set come to, once they are rendered in the background."""
+
+    ranges: tuple[PartRange, ...] = ()
+    """How the tokens of the parts differ with other samples and rows; empty before they were tried."""
 
     @property
     def rendering(self) -> Rendering | None:
@@ -73,6 +110,11 @@ class FileRendering:
         return not is_made_up and not self.job.stand_ins
 
     @property
+    def is_approximate(self) -> bool:
+        """Whether the counts are those of the nearest encoding only: they are shown behind a `≈`."""
+        return is_approximate(self.job.encoding)
+
+    @property
     def token_limit(self) -> int | None:
         """The most tokens that the prompt may have."""
         return self.job.token_limit if self.job.token_limit > 0 else None
@@ -83,6 +125,14 @@ def sample_words(sample: Sample) -> str:
     name = sample.name
     is_plain = name == PLACEHOLDERS or name.startswith(("example ", "row "))
     return name if is_plain else f"the sample `{name}`"
+
+
+def varying(newest: FileRendering, name: str | None) -> PartRange | None:
+    """The range of the part that is called so; None where its tokens are the same with all data."""
+    if newest.rendering is None:
+        return None
+    found = next((each for each in newest.ranges if each.name == name), None)
+    return found if found is not None and found.least < found.most else None
 
 
 def counted(tokens: int) -> str:

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from promptls.features.hover.hover import Hover, code, fact_text
+from promptls.features.inlay_hints import range_words
 from promptls.meaning.parts import chunk_items
 from promptls.meaning.template import PlacedPart, Template
-from promptls.rendering.file_rendering import FileRendering, counted, rendered_parts, template_text
+from promptls.rendering.file_rendering import (
+    FileRendering,
+    counted,
+    rendered_parts,
+    template_text,
+    varying,
+)
 from promptls.syntax.yaml.nodes import Entry, Sequence, key_text
 from promptls.syntax.yaml.nodes import Mapping as MappingNode
 from promptls.systems.key_fact import KeyFact
@@ -92,6 +99,9 @@ def _tokens(
         lines.append(f"- up to here: {counted(through)} of {rendering.tokens:,}{_share(through, newest)}")
         if not all(part.kept for part in became):
             lines.append(f"- cut by the token limit of {newest.token_limit:,}")
+    varied = varying(newest, placed.part.name)
+    if varied is not None:
+        lines.append(f"- varies: {range_words(varied)}")
     lines.append(f"\nwith {code(newest.sample.name)} ({newest.sample.source}), {newest.job.encoding}")
     return "\n".join(lines)
 

@@ -1,0 +1,74 @@
+"""How many tokens each part has with all samples and the first rows: branches and loops make them differ."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from statistics import median_low
+from typing import Final
+
+from promptls.meaning.template import Template
+from promptls.rendering.file_rendering import FileRendering, PartRange, rendered_parts
+from promptls.rendering.outcome import Rendering
+from promptls.rendering.samples import PLACEHOLDERS, Sample, row_samples, samples_of
+from promptls.rendering.worker import RenderWorker
+from promptls.text.failure import Failure
+from promptls.workspace.included_parts import included_part_names
+from promptls.workspace.snapshot import Snapshot
+
+_MOST_SECONDS: Final = 3.0
+"""How long samples and rows are tried; what was tried until then counts."""
+_MOST_ROWS: Final = 30
+
+
+async def weigh_parts(
+    worker: RenderWorker, snapshot: Snapshot, made: FileRendering, go_on: Callable[[], bool]
+) -> FileRendering:
+    """The same rendering, with the ranges of its parts; data is tried as long as `go_on` says so.
+
+    Without other data than that of the rendering, and where functions are stand-ins, there are none.
+    """
+    path = made.job.path
+    template = snapshot.template(path)
+    known = replace(made, ranges=()) if made.ranges else made
+    if template is None or made.job.stand_ins or made.rendering is None:
+        return known
+    others = included_part_names(snapshot, path)
+    counts = [_counts(template, others, made.rendering)]
+    deadline = time.monotonic() + _MOST_SECONDS
+    for sample in _samples(snapshot, path):
+        if not go_on():
+            return made
+        if time.monotonic() > deadline:
+            break
+        if sample.data != made.sample.data:
+            outcome = await worker.render(replace(made.job, data=sample.data))
+            if isinstance(outcome, Rendering):
+                counts.append(_counts(template, others, outcome))
+    if len(counts) == 1:
+        return known
+    names = Counter(placed.part.name for placed in template.parts)
+    ranges = []
+    for index, placed in enumerate(template.parts):
+        name = placed.part.name
+        # Of a part that cannot be told from others, nobody knows how often it was left out.
+        if name is not None and names[name] == 1 and name not in others:
+            tokens = [each[index] for each in counts]
+            ranges.append(PartRange(name, min(tokens), median_low(tokens), max(tokens), len(tokens)))
+    return replace(made, ranges=tuple(ranges))
+
+
+def _samples(snapshot: Snapshot, path: str) -> list[Sample]:
+    try:
+        samples = samples_of(snapshot, path)
+        found = [each for each in samples if each.name != PLACEHOLDERS and not each.name.startswith("row ")]
+    except Failure:  # the rendering reports it
+        found = []
+    return [*found, *row_samples(snapshot, path)[:_MOST_ROWS]]
+
+
+def _counts(template: Template, others: frozenset[str], rendering: Rendering) -> list[int]:
+    """The tokens of what each part of the template became."""
+    return [sum(part.tokens for part in became) for became in rendered_parts(template, others, rendering)]
