@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from promptls.rendering import make
-from promptls.rendering.file_rendering import RowTokens
+from promptls.rendering.file_rendering import RowTokens, TokenRange
 from promptls.rendering.make import render_file, weigh_rows
 from promptls.rendering.worker import RenderWorker
 from promptls.text.failure import Failure
@@ -53,15 +54,38 @@ async def test_the_rows_over_the_limit_are_counted(worker: RenderWorker, tmp_pat
 
     made = await weigh_rows(worker, snapshot, await render_file(worker, snapshot, path))
 
-    assert made.rows == RowTokens("rows.csv", rows=3, over=(2, 3), stuck=(3,), most=11)
+    assert made.rows is not None
+    total = TokenRange(least=3, typical=7, most=11)
+    expected = RowTokens("rows.csv", rows=3, over=(2, 3), stuck=(3,), most=11, total=total)
+    assert replace(made.rows, parts=()) == expected
 
 
-async def test_without_a_limit_no_row_is_tried(worker: RenderWorker, tmp_path: Path) -> None:
-    snapshot, path = opened(tmp_path, PROMPT.replace("token_limit: 6\n", ""))
+BRANCHES = """\
+{#---
+experiments:
+  a: {dataset: rows.csv, models: [echo], metrics: [exact_match]}
+---#}
+- name: fixed
+  content: Be brief.
+{% if text | length > 10 %}
+- name: long
+  content: This one is long.
+{% endif %}
+- name: text
+  content: "{{ text }}"
+"""
+
+
+async def test_the_rows_say_what_each_part_comes_to_at_least_usually_and_at_most(
+    worker: RenderWorker, tmp_path: Path
+) -> None:
+    snapshot, path = opened(tmp_path, BRANCHES)
 
     made = await weigh_rows(worker, snapshot, await render_file(worker, snapshot, path))
 
-    assert made.rows is None
+    assert made.rows is not None
+    assert (made.rows.over, made.rows.stuck) == ((), ())
+    assert made.rows.parts == (TokenRange(3, 3, 3), TokenRange(0, 5, 5), TokenRange(1, 5, 9))
 
 
 async def test_something_more_urgent_ends_the_weighing(worker: RenderWorker, tmp_path: Path) -> None:

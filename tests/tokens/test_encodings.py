@@ -11,7 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptls.tokens.encodings import ENCODING_NAMES, UnknownEncodingError, encoding_name, load
+from promptls.tokens.encodings import (
+    ENCODING_NAMES,
+    UnknownEncodingError,
+    encoding_name,
+    is_approximate,
+    load,
+)
 
 
 @pytest.mark.parametrize(
@@ -93,8 +99,52 @@ def test_a_misspelt_encoding_names_the_nearest_one() -> None:
     assert caught.value.nearest == "cl100k_base"
 
 
-def test_a_model_whose_vocabulary_is_not_shipped_is_refused() -> None:
-    with pytest.raises(
-        UnknownEncodingError, match="uses the encoding p50k_base, whose vocabulary is not shipped"
-    ):
-        load("text-davinci-003")
+@pytest.mark.parametrize(
+    ("name", "encoding"),
+    [
+        ("text-davinci-003", "cl100k_base"),
+        ("p50k_base", "cl100k_base"),
+        ("claude-opus-4-1", "o200k_base"),
+        ("anthropic:claude-sonnet-4-5", "o200k_base"),
+        ("google:gemini-2.5-pro", "o200k_base"),
+        ("bedrock:anthropic.claude-3-haiku", "o200k_base"),
+        ("meta-llama/Llama-3.1-8B-Instruct", "o200k_base"),
+        ("local:smollm2", "o200k_base"),
+    ],
+)
+def test_a_vocabulary_that_is_not_shipped_is_counted_with_the_nearest_and_marked(
+    name: str, encoding: str
+) -> None:
+    assert (encoding_name(name), is_approximate(name)) == (encoding, True)
+
+
+@pytest.mark.parametrize(
+    "name", ["o200k_base", "o200k_harmony", "gpt-4o", "openai:gpt-4.1-mini", "gpt-oss-20b"]
+)
+def test_counts_of_a_shipped_vocabulary_are_exact(name: str) -> None:
+    assert not is_approximate(name)
+    assert encoding_name(name) in ENCODING_NAMES
+
+
+def test_every_encoding_that_tiktoken_has_is_known() -> None:
+    import tiktoken
+
+    for name in tiktoken.list_encoding_names():
+        assert encoding_name(name) in ENCODING_NAMES
+
+
+def test_harmony_has_the_vocabulary_of_its_base_and_special_tokens_of_its_own() -> None:
+    harmony, base = load("o200k_harmony"), load("o200k_base")
+    assert harmony.encode_ordinary("hello world") == base.encode_ordinary("hello world")
+    assert "<|channel|>" in harmony.special_tokens_set - base.special_tokens_set
+
+
+@pytest.mark.parametrize("letter", ["a", " ", "\n", "🙂", "é", "漢", "=", "\u200d"])
+def test_a_text_of_one_letter_is_counted_at_once(letter: str) -> None:
+    text = f"{letter!r} * (200_000 // {len(letter.encode())})"
+    code = f"from promptls.tokens.counting import count; print(count({text}, 'o200k_base'))"
+    # In a process of its own, which is ended where it hangs.
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30
+    )
+    assert int(result.stdout) > 0

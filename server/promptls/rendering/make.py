@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from promptls.rendering.file_rendering import FileRendering, RowTokens, included_texts, template_texts
+from promptls.meaning.kind import Kind
+from promptls.rendering.file_rendering import (
+    FileRendering,
+    RowTokens,
+    TokenRange,
+    included_texts,
+    rendered_parts,
+    template_texts,
+)
 from promptls.rendering.job import RenderJob
 from promptls.rendering.limits import Limits
 from promptls.rendering.outcome import RenderFailure, Rendering
@@ -16,12 +25,15 @@ from promptls.rendering.request import job_for
 from promptls.rendering.samples import Sample, row_samples, samples_of
 from promptls.rendering.worker import CountingError, RenderWorker
 from promptls.text.failure import Failure
+from promptls.workspace.included_parts import included_part_names
 from promptls.workspace.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
 
 Render: TypeAlias = Callable[[RenderJob], Awaitable[Rendering | RenderFailure]]
 
+MOST_WEIGHED_PARTS = 200
+"""Of a template with more parts, the rows' tokens are not told part by part."""
 MOST_WEIGHING_SECONDS = 10.0
 """How long the rows of a data set are tried; what was tried until then counts."""
 
@@ -73,13 +85,17 @@ async def weigh_rows(
 ) -> FileRendering:
     """The same rendering, with what the data set's rows come to; they are tried as long as `go_on` says so.
 
-    The rows are those that can be chosen as samples, as many as there is time for. Without a limit,
-    without rows, or where rendering them would say nothing certain, the rendering has none.
+    The rows are those that can be chosen as samples, as many as there is time for. Without rows, or
+    where rendering them would say nothing certain, the rendering has none.
     """
     path = made.job.path
-    if made.token_limit is None or made.job.stand_ins or made.rendering is None:
+    template = snapshot.template(path)
+    if template is None or made.job.stand_ins or made.rendering is None:
         return replace(made, rows=None) if made.rows else made
+    has_parts = snapshot.kind(path) is Kind.PARTS and len(template.parts) <= MOST_WEIGHED_PARTS
+    foreign = included_part_names(snapshot, path) if has_parts else frozenset()
     counts: list[tuple[int, int, int]] = []
+    of_parts: list[list[int]] = []
     deadline = time.monotonic() + MOST_WEIGHING_SECONDS
     samples = row_samples(snapshot, path)
     for sample in samples:
@@ -91,15 +107,21 @@ async def weigh_rows(
         if isinstance(outcome, Rendering):
             number = int(sample.name.removeprefix("row "))
             counts.append((number, outcome.tokens, outcome.tokens_kept))
+            if has_parts:
+                became = rendered_parts(template, foreign, outcome)
+                of_parts.append([sum(part.tokens for part in its) for its in became])
     if not counts:
         return replace(made, rows=None) if made.rows else made
-    limit = made.token_limit
+    limit = made.token_limit or math.inf
+    totals = [tokens for _, tokens, _ in counts]
     rows = RowTokens(
         dataset=samples[0].source,
         rows=len(counts),
         over=tuple(number for number, tokens, _ in counts if tokens > limit),
         stuck=tuple(number for number, _, kept in counts if kept > limit),
-        most=max(tokens for _, tokens, _ in counts),
+        most=max(totals),
+        total=TokenRange.of(totals),
+        parts=tuple(TokenRange.of(its) if any(its) else None for its in zip(*of_parts, strict=True)),
     )
     return replace(made, rows=rows)
 
