@@ -131,6 +131,11 @@ def _evaluation(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
     path = path[1:] if path[0] == "infer_cfg" and len(path) > 1 else path
     if len(path) == 1:
         return _EVALUATION_TABLES.get(path[0], NO_KEYS)
+    if path[0] == "meta_templates" and len(path) > 1:
+        # Each of its values is a meta template under a name.
+        path = ("meta_template", *path[2:])
+        if len(path) == 1:
+            return opencompass.META_KEYS
     if path[0] == "meta_template":
         is_role = path[1:] in {("round", ITEM), ("reserved_roles", ITEM)}
         return opencompass.META_ROLE_KEYS if is_role else NO_KEYS

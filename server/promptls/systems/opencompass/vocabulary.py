@@ -32,6 +32,38 @@ EVALUATION_KEYS: Mapping[str, KeyFact] = table(
             type_words="mapping",
             documentation="How a model lays out a dialogue: the texts around each role.",
         ),
+        KeyFact(
+            name="meta_templates",
+            required=False,
+            type_words="mapping of names to meta templates",
+            documentation=(
+                "Meta templates to choose from where the prompt is shown, one for each model. "
+                "The one of `meta_template` comes first."
+            ),
+        ),
+        KeyFact(
+            name="path",
+            required=False,
+            type_words="path",
+            documentation=(
+                "The data set: a CSV or JSONL file, or a folder with one for each split, such as "
+                "`train.csv` and `test.csv`. A name in a hub stands for rows that are not here."
+            ),
+        ),
+        KeyFact(
+            name="eval_cfg",
+            required=False,
+            type_words="mapping",
+            documentation=(
+                "How OpenCompass scores the answers. Experiments of promptls have `metrics` for that."
+            ),
+        ),
+        KeyFact(
+            name="abbr",
+            required=False,
+            type_words="text",
+            documentation="The short name of the data set in OpenCompass's results.",
+        ),
     )
 )
 """Keys at the top level of an evaluation prompt."""
@@ -44,7 +76,7 @@ INFER_KEYS: Mapping[str, KeyFact] = table(
             type_words="template mapping",
             documentation=(
                 "How one in-context example (ICE) is written. Without `prompt_template` it writes the"
-                " question too, and then needs an `ice_token`."
+                " question too, and then needs an `ice_token`. Of a dialogue, examples show `round` only."
             ),
         ),
         KeyFact(
@@ -168,7 +200,10 @@ TURN_KEYS: Mapping[str, KeyFact] = table(
             name="fallback_role",
             required=False,
             type_words="text",
-            documentation="The role to use where the meta template does not know `role`.",
+            documentation=(
+                "The role to use where the meta template does not know `role`. In `round`, only models "
+                "behind an API use it."
+            ),
         ),
         KeyFact(
             name="prompt",
@@ -282,19 +317,27 @@ RETRIEVER_KEYS: Mapping[str, KeyFact] = table(
             name="ice_num",
             required=False,
             type_words="integer",
-            documentation="How many examples are shown.",
+            documentation=(
+                "How many examples are shown. Default: 1. `FixKRetriever` and `SlidingWindowRetriever` do "
+                "not look at it."
+            ),
         ),
         KeyFact(
             name="ice_separator",
             required=False,
             type_words="text",
-            documentation="What stands between two examples. Default: a line break.",
+            documentation=(
+                "What stands between two examples. Default: a line break. Between dialogues there is nothing."
+            ),
         ),
         KeyFact(
             name="ice_eos_token",
             required=False,
             type_words="text",
-            documentation="What stands behind the last example. Default: a line break.",
+            documentation=(
+                "What stands behind the last example. Default: a line break, of `ZeroRetriever` nothing. "
+                "Behind dialogues there is nothing."
+            ),
         ),
         KeyFact(
             name="index_split",
@@ -312,7 +355,34 @@ RETRIEVER_KEYS: Mapping[str, KeyFact] = table(
             name="k",
             required=False,
             type_words="integer",
-            documentation="How many rows before the asked one `SlidingWindowRetriever` shows.",
+            documentation=(
+                "How many rows `SlidingWindowRetriever` shows: the training rows just ahead of the asked "
+                "row's number, and for the first rows the last ones of all."
+            ),
+        ),
+        KeyFact(
+            name="seed",
+            required=False,
+            type_words="integer",
+            documentation="Where the random rows of `RandomRetriever` begin. Default: 43.",
+        ),
+        KeyFact(
+            name="sentence_transformers_model_name",
+            required=False,
+            type_words="text",
+            documentation="The sentence model of `TopkRetriever`. Default: `all-mpnet-base-v2`.",
+        ),
+        KeyFact(
+            name="tokenizer_name",
+            required=False,
+            type_words="text",
+            documentation="The tokenizer of `TopkRetriever`. Default: `gpt2-xl`.",
+        ),
+        KeyFact(
+            name="batch_size",
+            required=False,
+            type_words="integer",
+            documentation="How many rows `TopkRetriever` embeds at once. Default: 1.",
         ),
     )
 )
@@ -347,6 +417,12 @@ INFERENCER_KEYS: Mapping[str, KeyFact] = table(
             documentation="How many prompts are asked at once.",
         ),
         KeyFact(
+            name="gen_field_replace_token",
+            required=False,
+            type_words="text",
+            documentation="What stands in the prompt in place of the output column. Default: nothing.",
+        ),
+        KeyFact(
             name="stopping_criteria",
             required=False,
             type_words="list of texts",
@@ -368,15 +444,17 @@ READER_KEYS: Mapping[str, KeyFact] = table(
             name="input_columns",
             required=True,
             type_words="list of names",
-            documentation="The columns that templates may use.",
+            documentation=(
+                "The columns with inputs: retrievers compare rows by them. Templates may use the others too."
+            ),
         ),
         KeyFact(
             name="output_column",
             required=True,
             type_words="text",
             documentation=(
-                "The column with the answer; a generating template gets an empty text for it, so that"
-                " it cannot leak."
+                "The column with the answer; a prompt whose answer the model writes gets an empty text for "
+                "it. In examples, prompts for labels and messages it stands as it is."
             ),
         ),
         KeyFact(
@@ -395,13 +473,16 @@ READER_KEYS: Mapping[str, KeyFact] = table(
             name="train_range",
             required=False,
             type_words="text or number",
-            documentation="Which rows of the training split are used: `[:100]`, a number, or a share.",
+            documentation=(
+                "Which rows of the training split are used: a slice such as `[:100]`; or a number, or a "
+                "share below 1, of them in a fixed random order."
+            ),
         ),
         KeyFact(
             name="test_range",
             required=False,
             type_words="text or number",
-            documentation="Which rows of the test split are asked.",
+            documentation="Which rows of the test split are asked, as in `train_range`.",
         ),
         KeyFact(
             name="train_split",
