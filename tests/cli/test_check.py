@@ -118,10 +118,13 @@ def test_a_wrong_setting_is_shown_and_fails_the_check(
     (folder / "a.yml.j2").write_text(SOUND)
     (folder / "promptls.toml").write_text('encodin = "o200k_base"\n')
     assert main(["check"]) == 1
-    shown = capsys.readouterr().err
-    assert "`encodin`; did you mean `encoding`?" in shown
-    assert "at promptls.toml" in shown
-    assert as_json(capsys)["settings"][0]["path"] == "promptls.toml"
+    shown = capsys.readouterr().out
+    assert (
+        "promptls.toml:1:1: error settings: there is no setting `encodin`; did you mean `encoding`?" in shown
+    )
+    assert shown.endswith("1 error in 1 prompt.\n")
+    (problem,) = as_json(capsys)["settings"]
+    assert (problem["path"], problem["line"], problem["column"]) == ("promptls.toml", 1, 1)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_it_can_be_chosen_by_its_rule(folder: Path, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out == "No findings in 1 prompt.\n"
 
 
-def test_a_check_runs_no_functions(folder: Path) -> None:
+def test_a_check_runs_no_functions_and_says_so_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "helpers.py").write_text("open('ran', 'w').close()\n\ndef shout(text):\n    return text\n")
     (folder / "a.yml.j2").write_text(
         "{#---\nfunctions: helpers.py\n---#}\n- name: a\n  content: {{ shout('a') }}\n"
@@ -49,3 +49,20 @@ def test_a_check_runs_no_functions(folder: Path) -> None:
     main(["check"])
 
     assert not (folder / "ran").exists()
+    assert capsys.readouterr().err == (
+        "promptls: a.yml.j2 calls functions of a functions file, which was not run: "
+        "what they render to is not checked (`--trust` runs it)\n"
+    )
+
+
+def test_functions_are_run_where_that_is_allowed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "helpers.py").write_text("def shout(text):\n    return text + ': ' + text\n")
+    (folder / "a.yml.j2").write_text(
+        "{#---\nfunctions: helpers.py\n---#}\n- name: a\n  content: {{ shout('a') }}\n"
+    )
+
+    main(["check", "--trust"])
+
+    shown = capsys.readouterr()
+    assert "rendered-yaml" in shown.out
+    assert shown.err == ""

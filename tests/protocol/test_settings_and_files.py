@@ -35,13 +35,35 @@ async def test_a_settings_file_that_is_written_counts(editor: Editor) -> None:
     await editor.rules(uri, [])
 
 
-async def test_a_mistake_in_the_settings_is_logged_once_and_never_pops_up(editor: Editor) -> None:
+async def test_a_mistake_in_a_settings_file_is_shown_at_its_key_and_never_pops_up(editor: Editor) -> None:
+    uri = editor.open("a.yml.j2", PROMPT)
+    await editor.rules(uri, ["unknown-role"])
+    settings = editor.write("promptls.toml", "[rendering]\ntimout = 3\n")
+
+    async def shown() -> list[types.Diagnostic]:
+        await editor.lenses(uri)
+        return list(editor.client.diagnostics.get(settings, ()))
+
+    touched(editor, "promptls.toml")
+    (found,) = await eventually(shown, bool)
+    assert found.message == "there is no setting `rendering.timout`; did you mean `timeout`?"
+    assert found.range == types.Range(types.Position(1, 0), types.Position(1, 6))
+
+    editor.open("promptls.toml", "[rendering]\ntimeout = 3\n")
+    await eventually(shown, lambda diagnostics: not diagnostics)
+    editor.close(settings)
+    await eventually(shown, bool)
+    assert editor.client.messages == []
+
+
+async def test_a_mistake_in_the_settings_of_the_editor_is_logged_once_and_never_pops_up(
+    editor: Editor,
+) -> None:
     uri = editor.open("a.yml.j2", PROMPT)
     await editor.rules(uri, ["unknown-role"])
 
-    editor.write("promptls.toml", 'rolls = ["robot"]\n')
-    touched(editor, "promptls.toml")
-    touched(editor, "promptls.toml")
+    editor.set_settings({"rolls": ["robot"]})
+    editor.set_settings({"rolls": ["robot"]})
 
     async def logged() -> list[str]:
         await editor.lenses(uri)

@@ -94,3 +94,38 @@ def test_an_experiment_may_lack_what_the_settings_turn_off(tmp_path: Path) -> No
     )
 
     assert settings_problems(find_project(tmp_path / "a.yml.j2")) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        (
+            "[rendering]\ntimout = 3\n",
+            1,
+            0,
+            "there is no setting `rendering.timout`; did you mean `timeout`?",
+        ),
+        (
+            '[models.big]\nprovidr = "openai"\nmodel = "m"\n',
+            1,
+            0,
+            "there is no setting `models.big.providr`; did you mean `provider`?",
+        ),
+        (
+            "rendering = {timout = 3}\n",
+            0,
+            13,
+            "there is no setting `rendering.timout`; did you mean `timeout`?",
+        ),
+    ],
+)
+def test_a_misspelt_setting_is_said_once_at_its_key_with_the_nearest_name(
+    tmp_path: Path, text: str, line: int, column: int, message: str
+) -> None:
+    (tmp_path / "promptls.toml").write_text(text, "utf-8")
+
+    (problem,) = settings_problems(find_project(tmp_path / "a.yml.j2"))
+
+    assert problem.message == message
+    assert problem.place is not None
+    assert (problem.place.line, problem.place.column) == (line, column)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -79,6 +79,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave out what needs the prompts rendered; starts no process",
     )
+    shown.add_argument(
+        "--trust",
+        action="store_true",
+        help="run the functions files that prompts name, to check what is rendered with them",
+    )
     shown.add_argument("--verbose", action="store_true", help="say of every file which kind it is")
     known = parser.add_argument_group("known findings")
     known.add_argument("--baseline", metavar="FILE", help="do not report the findings that FILE lists")
@@ -110,7 +115,7 @@ def execute(arguments: argparse.Namespace) -> int:
         if arguments.diff:
             return _show_diff(mended)
         _keep(mended, chosen, to_stdout=arguments.stdin_filename is not None)
-    rendered = _findings_of_renderings(chosen, rules) if not arguments.no_render else {}
+    rendered = {} if arguments.no_render else _findings_of_renderings(chosen, rules, arguments)
     of_runs = findings_of_runs(chosen.snapshot, chosen.all(), rules)
     files = tuple(
         checked_file(chosen.snapshot, path, rules, (*rendered.get(path, ()), *of_runs.get(path, ())))
@@ -138,10 +143,23 @@ def execute(arguments: argparse.Namespace) -> int:
     return int(checked.failed())
 
 
-def _findings_of_renderings(chosen: ChosenFiles, rules: Container[str]) -> dict[str, tuple[Finding, ...]]:
+def _findings_of_renderings(
+    chosen: ChosenFiles, rules: Container[str], arguments: argparse.Namespace
+) -> Mapping[str, tuple[Finding, ...]]:
+    """What renderings show; says once which prompts were rendered without their functions."""
     from promptls.cli.check_renderings import findings_of_renderings
 
-    return findings_of_renderings(chosen.snapshot, chosen.all(), rules)
+    found = findings_of_renderings(chosen.snapshot, chosen.all(), rules, trusted=arguments.trust)
+    if found.without_functions:
+        first = shown_path(found.without_functions[0])
+        others = len(found.without_functions) - 1
+        what = f"{first} and {counted(others, 'other prompt')} call" if others else f"{first} calls"
+        print(
+            f"promptls: {what} functions of a functions file, which was not run: what they render to is "
+            "not checked (`--trust` runs it)",
+            file=sys.stderr,
+        )
+    return found.findings
 
 
 def _refuse_contradictions(arguments: argparse.Namespace) -> None:
@@ -199,9 +217,6 @@ def _write_baseline(known: Baseline, files: Sequence[CheckedFile], gone: Sequenc
 
 
 def _report(checked: Checked, arguments: argparse.Namespace) -> None:
-    if arguments.format == "text":
-        for problem in checked.problems:
-            error(problem.message, problem.place, "the other settings hold; `promptls doctor` shows them")
     report: str = import_module(f"promptls.cli.reports.as_{arguments.format}").render(checked)
     # Where a text from standard input was mended, the standard output is for the text.
     stream = sys.stderr if arguments.fix and arguments.stdin_filename is not None else sys.stdout

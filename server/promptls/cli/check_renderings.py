@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from promptls.rendering.file_rendering import FileRendering
@@ -13,27 +13,38 @@ if TYPE_CHECKING:
     from promptls.workspace.snapshot import Snapshot
 
 
-def findings_of_renderings(
-    snapshot: Snapshot, paths: Iterable[str], rules: Container[str]
-) -> dict[str, tuple[Finding, ...]]:
-    """The findings of those `rules` that look at renderings, by file; empty where none of them is on.
+class RenderingFindings(NamedTuple):
+    """What renderings show, by file, and the files that were rendered without their functions."""
 
-    Functions files are not run: checking a prompt runs nothing but its template, in the sandbox.
+    findings: Mapping[str, tuple[Finding, ...]]
+    without_functions: tuple[str, ...] = ()
+
+
+def findings_of_renderings(
+    snapshot: Snapshot, paths: Iterable[str], rules: Container[str], *, trusted: bool
+) -> RenderingFindings:
+    """The findings of those `rules` that look at renderings; none where none of them is on.
+
+    Functions files are run only where that is allowed: without, checking a prompt runs nothing but its
+    template, in the sandbox, and the rules leave out what functions of the user would change.
     """
     from promptls.rules.check_rendering import RENDERING_RULES, check_rendering, needs_rendering
+    from promptls.workspace.contract import functions_path
 
     if not any(rule.name in rules for rule in RENDERING_RULES):
-        return {}
+        return RenderingFindings({})
     asked = [path for path in paths if needs_rendering(snapshot, path)]
     if not asked:
-        return {}
-    untrusted = replace(snapshot, trusted=False)
-    return {
-        made.job.path: tuple(
-            finding for finding in check_rendering(untrusted, made.job.path, made) if finding.rule in rules
-        )
-        for made in asyncio.run(_rendered(untrusted, asked))
-    }
+        return RenderingFindings({})
+    seen = replace(snapshot, trusted=trusted)
+    found: dict[str, tuple[Finding, ...]] = {}
+    without_functions: list[str] = []
+    for made in asyncio.run(_rendered(seen, asked)):
+        path = made.job.path
+        found[path] = tuple(finding for finding in check_rendering(seen, path, made) if finding.rule in rules)
+        if not trusted and made.job.stand_ins and functions_path(snapshot, path) is not None:
+            without_functions.append(path)
+    return RenderingFindings(found, tuple(without_functions))
 
 
 async def _rendered(snapshot: Snapshot, paths: Iterable[str]) -> list[FileRendering]:

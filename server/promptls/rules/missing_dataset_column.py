@@ -5,6 +5,8 @@
 Reports an experiment whose data set lacks a column for an input of the prompt, or for a parameter
 of a metric. An input with a `default`, and one whose absence the template itself reckons with, need
 none. The columns are read from the file's beginning; a metric's file is read, and never run.
+Experiments of the project's settings can run any prompt: where their data set has a column for some of
+the inputs and lacks another, that is a hint at the input.
 
 ## Why is this bad?
 
@@ -72,6 +74,29 @@ def check(context: FileContext) -> Iterator[Finding]:
         if columns is not None:
             yield from _without_inputs(context, experiment, columns)
             yield from _without_parameters(context, experiment, columns)
+    yield from _of_project(context)
+
+
+def _of_project(context: FileContext) -> Iterator[Finding]:
+    """The inputs for which experiments of the project have no column, at their declarations."""
+    inputs = {key.name: key.span for key in context.template.declarations.inputs or ()}
+    project = context.snapshot.project(context.path)
+    own = context.template.declarations.settings.experiments or {}
+    if not inputs or project.path is None:
+        return
+    for name, declared in project.settings.experiments.items():
+        if name in own:
+            continue
+        columns = _columns(DeclaredExperiment(name, declared, project.root / declared.dataset))
+        if not columns or inputs.keys().isdisjoint(columns):
+            continue
+        for needed in needed_inputs(context, frozenset(columns)):
+            if needed in inputs:
+                message = (
+                    f"the experiment `{name}` of `{project.path.name}` cannot run this prompt: "
+                    f"`{declared.dataset}` has no column `{needed}`{did_you_mean(needed, columns)}"
+                )
+                yield Finding(inputs[needed], message, severity="hint")
 
 
 def _columns(experiment: DeclaredExperiment) -> tuple[str, ...] | None:
@@ -113,7 +138,7 @@ def _required(folder: Path, metric: str) -> tuple[str, ...]:
     file, colon, attribute = metric.rpartition(":")
     if not colon or not file.endswith(".py"):
         from promptls.metrics.loading import metric_parameters
-        from promptls.metrics.ready import READY_METRICS
+        from promptls.metrics.registry import READY_METRICS
 
         ready = READY_METRICS.get(metric)
         return tuple(metric_parameters(ready).required) if ready else ()

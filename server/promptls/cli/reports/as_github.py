@@ -36,6 +36,8 @@ def _lines(checked: Checked) -> Iterator[str]:
             properties["file"] = repository_path(str(place.path))
             if place.line is not None:
                 properties["line"] = place.line + 1
+            if place.column is not None:
+                properties["col"] = place.column + 1
         yield _command("error", properties, problem.message)
     for file in checked.files:
         for finding in file.findings:

@@ -19,6 +19,8 @@ def render(checked: Checked) -> str:
             "settings": [
                 {
                     "path": shown_path(problem.place.path) if problem.place else None,
+                    "line": _from_one(problem.place.line if problem.place else None),
+                    "column": _from_one(problem.place.column if problem.place else None),
                     "message": problem.message,
                 }
                 for problem in checked.problems
@@ -33,6 +35,10 @@ def render(checked: Checked) -> str:
             },
         }
     )
+
+
+def _from_one(number: int | None) -> int | None:
+    return None if number is None else number + 1
 
 
 def _finding(checked: Checked, file: CheckedFile, finding: Finding) -> dict[str, Any]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from promptls.cli.excerpt import excerpt
 from promptls.cli.terminal import Colour, counted, paint, shown_path
 from promptls.text.failure import FilePlace
 from promptls.text.lines import line_starts, place_of
+from promptls.text.span import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from promptls.cli.checked import Checked, CheckedFile
     from promptls.rules.rule import Finding, RelatedPlace, Severity
+    from promptls.workspace.project_settings import SettingsProblem
 
 _COLOURS: dict[Severity, Colour] = {
     "error": "red",
@@ -30,18 +34,39 @@ _NOUNS: dict[Severity, str] = {
 }
 
 
+_WORD: Final = re.compile(r"[\w-]+")
+
+
 def render(checked: Checked) -> str:
     """The report, in colours where the standard output gets them."""
     return "\n".join([*_lines(checked), _conclusion(checked), *_gone(checked)]) + "\n"
 
 
 def _lines(checked: Checked) -> Iterator[str]:
+    for problem in checked.problems:
+        yield from _settings_problem(problem)
     for file in checked.files:
         if checked.verbose:
             yield f"{paint(f'{file.kind.value:<17}', 'dim')} {shown_path(file.path)}"
         starts = line_starts(file.text)
         for finding in file.findings:
             yield from _finding(checked, file, finding, starts)
+
+
+def _settings_problem(problem: SettingsProblem) -> Iterator[str]:
+    place = problem.place
+    where = "editor settings" if place is None else place._replace(path=shown_path(place.path)).text()
+    yield f"{where}: {paint('error', 'red')} {paint('settings', 'bold')}: {problem.message}"
+    if place is not None and place.line is not None:
+        try:
+            text = Path(place.path).read_text("utf-8")
+        except (OSError, UnicodeDecodeError):
+            return
+        starts = line_starts(text)
+        start = starts[min(place.line, len(starts) - 1)] + (place.column or 0)
+        word = _WORD.match(text, start)
+        yield excerpt(text, Span(start, word.end() if word else start), "red")
+    yield ""
 
 
 def _finding(checked: Checked, file: CheckedFile, finding: Finding, starts: list[int]) -> Iterator[str]:
@@ -82,7 +107,8 @@ def _conclusion(checked: Checked) -> str:
     known = sum(len(file.known) for file in files)
     besides = f" besides {known:,} in the baseline" if known else ""
     found = Counter(finding.severity or "error" for file in files for finding in file.findings)
-    if not found:
+    found["error"] += len(checked.problems)
+    if not found.total():
         return f"No findings{besides} {where}."
     counts = [
         paint(counted(found[severity], noun), _COLOURS[severity])
