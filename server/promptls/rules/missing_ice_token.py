@@ -44,11 +44,11 @@ from collections.abc import Iterator
 
 from promptls.meaning.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of, scalars_in
 from promptls.rules.mapping_edits import added_entry, indentation, is_flow, text_start
-from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
+from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, Severity
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, scalar_text
-from promptls.systems.opencompass.vocabulary import USUAL_ICE_MARK
+from promptls.systems.opencompass.vocabulary import CHAT_INFERENCERS, USUAL_ICE_MARK
 from promptls.text.span import Span
 
 
@@ -75,7 +75,11 @@ def _without_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTem
             if evaluation.prompt
             else "`ice_template` alone is the prompt too, and needs an `ice_token`, even with no examples"
         )
-        yield Finding(template.entry.key.span, message, _adding_token(chunk.text, template))
+        # Inferencers of chats take the messages of a column, and show no examples: only the viewer fails.
+        severity: Severity | None = "warning" if evaluation.inferencer_class in CHAT_INFERENCERS else None
+        yield Finding(
+            template.entry.key.span, message, _adding_token(chunk.text, template), severity=severity
+        )
         return
     if template is not evaluation.asked:
         return

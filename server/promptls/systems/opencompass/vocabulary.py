@@ -564,6 +564,9 @@ LEGACY_RETRIEVER_KEYS: frozenset[str] = frozenset({"type", "dataset", "index_spl
 LABEL_INFERENCERS: frozenset[str] = frozenset({"PPLInferencer", "LLInferencer"})
 """Inferencers that weigh one prompt for each label."""
 
+CHAT_INFERENCERS: frozenset[str] = frozenset({"ChatInferencer", "AgentInferencer"})
+"""Inferencers that ask the turns of a chat one by one, and show no in-context examples."""
+
 MORE_INFERENCERS: frozenset[str] = frozenset(
     {
         "AgentInferencer", "AttackInferencer", "ChatMLInferencer", "GLMChoiceInferencer",
