@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from typing import Any
 
@@ -121,3 +122,48 @@ async def test_an_exception_in_a_thread_is_a_reason_too() -> None:
         return next(iter(()))
 
     assert "StopIteration" in (await broken.ascore()).reason
+
+
+def test_arguments_without_names_are_refused_with_the_call_as_it_should_be() -> None:
+    @discrete_metric(name="same")
+    def same(prediction: str, expected: str) -> str:
+        return "pass" if prediction == expected else "fail"
+
+    with pytest.raises(TypeError, match=re.escape("score(prediction='a', expected='b')")):
+        same.score("a", "b")
+    with pytest.raises(TypeError, match="missing a required argument: 'expected'"):
+        same.score(prediction="a")
+
+
+def test_arguments_that_a_metric_does_not_take_are_left_out_with_a_warning() -> None:
+    @discrete_metric()
+    def same(prediction: str) -> str:
+        return "pass"
+
+    with pytest.warns(UserWarning, match="takes no `llm`"):
+        assert same.score(prediction="a", llm=None) == "pass"
+
+
+async def test_several_sets_of_arguments_are_scored_in_their_order() -> None:
+    @numeric_metric(allowed_values=(0, 10))
+    async def length(text: str) -> int:
+        return len(text)
+
+    inputs = [{"text": "a"}, {"text": "abc"}, {"text": "x" * 11}]
+    assert [result.value for result in await length.abatch_score(inputs)] == [1, 3, None]
+
+
+def test_a_result_counts_and_compares_as_its_value() -> None:
+    half, word, ranked = MetricResult(0.5, "why"), MetricResult("pass"), MetricResult([2, 0, 1])
+    assert (half + 1, 1 - half, half * half, half / 2, float(half)) == (1.5, 0.5, 0.25, 0.25, 0.5)
+    assert half < 1
+    assert half >= MetricResult(0.5)
+    assert word == "pass"
+    assert word in {"pass"}
+    assert word != "fail"
+    assert list(ranked) == [2, 0, 1]
+    assert (ranked[0], len(ranked)) == (2, 3)
+    # In Ragas, a result without a value has no truth at all.
+    assert not MetricResult(None, "no answer")
+    assert not MetricResult(0.0)
+    assert half.to_dict() == {"result": 0.5, "reason": "why"}

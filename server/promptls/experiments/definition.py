@@ -18,10 +18,10 @@ from promptls.models.registry import find_model
 from promptls.rendering.evaluation_job import EvaluationJob
 from promptls.rendering.job import Kind as RenderKind
 from promptls.rendering.request import JOB_KINDS
-from promptls.syntax.source import Source
 from promptls.text.failure import Failure, FilePlace, WrongUse
 from promptls.text.lines import line_starts, place_of
 from promptls.text.nearest import did_you_mean
+from promptls.workspace.disk import source_of
 from promptls.workspace.project_settings import ProjectFile, find_project
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ class Experiment:
     token_limit: int
     truncation_step: int | None
     rendering: RenderKind
+    ragas_version: str | None
+    """The release of Ragas that the project's prompt objects are for."""
     rendering_seconds: float
     rendering_megabytes: int
     evaluation: EvaluationJob | None = None
@@ -157,6 +159,7 @@ def define_experiment(
         truncation_step=header.truncation_step or settings.truncation_step,
         rendering=JOB_KINDS.get(template.kind, "parts template"),
         evaluation=asked_rows(template, prompt, dataset, settings.meta_templates) if asked else None,
+        ragas_version=settings.ragas_version,
         rendering_seconds=settings.rendering.timeout,
         rendering_megabytes=settings.rendering.memory,
         output_is_json=(header.output_type or "").lower() == "json",
@@ -270,7 +273,7 @@ def _defaults(header: Header) -> dict[str, Any]:
 
 def _template(prompt: Path, text: str) -> Template:
     """The file's meaning; raises `WrongUse` at the first key of its declarations that is wrong."""
-    template = Template(Source.of(text))
+    template = Template(source_of(str(prompt), text))
     problems = template.declarations.problems
     if problems:
         place = place_of(line_starts(text), problems[0].span.start)

@@ -86,6 +86,7 @@ class RowRenderer:
                 token_limit=experiment.token_limit,
                 truncation_step=experiment.truncation_step,
                 kind=experiment.rendering,
+                ragas_version=experiment.ragas_version,
                 evaluation=replace(experiment.evaluation, row=row.number) if experiment.evaluation else None,
             )
         )

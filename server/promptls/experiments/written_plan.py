@@ -93,8 +93,17 @@ def written_request(request: RunRequest) -> WrittenRequest | None:
     root = project.root if project.path is not None else prompt.parent.parent
     for _ in scanned_experiments([str(root)], scanned):
         pass
-    found = next((each for each in experiments_for(scanned, str(prompt)) if each.name == name), None)
-    return None if found is None else WrittenRequest(request, found)
+    offered = {each.name: each for each in experiments_for(scanned, str(prompt))}
+    if name in offered:
+        return WrittenRequest(request, offered[name])
+    known = [*declared, *project.settings.experiments, *offered]
+    if not offered:
+        return None  # the prompt alone has a say, and tells what it declares
+    raise WrongUse(
+        f"the prompt has no experiment `{name}`{did_you_mean(name, known)}",
+        FilePlace(prompt),
+        f"its experiments are {', '.join(f'`{each}`' for each in known)}",
+    )
 
 
 def _in_file(path: Path, name: str) -> PythonExperiment:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast
@@ -41,13 +42,14 @@ class Metric:
         """What the undecorated function returns."""
         return self.function(*arguments, **named)
 
-    def score(self, **arguments: Any) -> MetricResult:
-        """The score of `arguments`; an exception in the function is a result without a value.
+    def score(self, *unnamed: Any, **given: Any) -> MetricResult:
+        """The score of the arguments `given`; an exception in the function is a result without a value.
 
-        Raises `TypeError` when the arguments are not those of the function. An asynchronous
-        function can be scored where no event loop runs; elsewhere `ascore` is awaited.
+        Raises `TypeError` when one that the function needs is missing, or has no name; those that it does
+        not take are left out, with a warning. An asynchronous function can be scored where no event loop
+        runs; elsewhere `ascore` is awaited.
         """
-        inspect.signature(self.function).bind(**arguments)
+        arguments = self._taken(unnamed, given)
         try:
             value = self.function(**arguments)
             if inspect.isawaitable(value):
@@ -56,9 +58,9 @@ class Metric:
             return self._broken(error)
         return self._checked(value)
 
-    async def ascore(self, **arguments: Any) -> MetricResult:
+    async def ascore(self, *unnamed: Any, **given: Any) -> MetricResult:
         """The same as `score`, without blocking: a function that is not asynchronous runs in a thread."""
-        inspect.signature(self.function).bind(**arguments)
+        arguments = self._taken(unnamed, given)
         try:
             if inspect.iscoroutinefunction(self.function):
                 value = await self.function(**arguments)
@@ -69,6 +71,30 @@ class Metric:
         except Exception as error:  # noqa: BLE001 - as in `score`
             return self._broken(error)
         return self._checked(value)
+
+    def batch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[MetricResult]:
+        """The scores of several sets of arguments, in their order."""
+        return [self.score(**arguments) for arguments in inputs]
+
+    async def abatch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[MetricResult]:
+        """The same as `batch_score`, all of them at once."""
+        return list(await asyncio.gather(*(self.ascore(**arguments) for arguments in inputs)))
+
+    def _taken(self, unnamed: tuple[Any, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments that the function takes; raises `TypeError` as `score` does."""
+        signature = inspect.signature(self.function)
+        names = list(signature.parameters)
+        if unnamed:
+            values = [*(repr(value) for value in unnamed), *["…"] * len(names)]
+            shown = ", ".join(f"{name}={value}" for name, value in zip(names, values, strict=False))
+            raise TypeError(f"the arguments of {self.name}.score are given by their names: score({shown})")
+        if any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values()):
+            names = list(given)
+        for name in given.keys() - names:
+            warnings.warn(f"the metric {self.name} takes no `{name}`: it is left out", stacklevel=3)
+        arguments = {name: value for name, value in given.items() if name in names}
+        signature.bind(**arguments)
+        return arguments
 
     def _broken(self, error: Exception) -> MetricResult:
         return MetricResult(None, f"Error executing metric {self.name}: {type(error).__name__}: {error}")
