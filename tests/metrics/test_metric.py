@@ -159,7 +159,6 @@ def test_a_result_counts_and_compares_as_its_value() -> None:
     assert half < 1
     assert half >= MetricResult(0.5)
     assert word == "pass"
-    assert word in {"pass"}
     assert word != "fail"
     assert list(ranked) == [2, 0, 1]
     assert (ranked[0], len(ranked)) == (2, 3)
