@@ -34,6 +34,18 @@ describe("what the template at the cursor became", () => {
     expect(found).toEqual([{ part: 0, start: 16, end: 22 }]);
   });
 
+  it("is all that its line made where nothing is at the cursor", () => {
+    expect(placesAt(PARTS, FILES, { uri: "file:///a.yml.j2", line: 2, character: 1 })).toEqual([
+      { part: 0, start: 0, end: 6 },
+      { part: 0, start: 6, end: 9 },
+    ]);
+  });
+
+  it("is what stands at it, and not what ends there", () => {
+    expect(placesAt(PARTS, FILES, { uri: "file:///a.yml.j2", line: 2, character: 10 })).toEqual([{ part: 0, start: 6, end: 9 }]);
+    expect(placesAt(PARTS, FILES, { uri: "file:///b.yml.j2", line: 6, character: 5 })).toHaveLength(1);
+  });
+
   it("is nothing in another file or between the tags", () => {
     expect(placesAt(PARTS, FILES, { uri: "file:///c.yml.j2", line: 2, character: 15 })).toEqual([]);
     expect(placesAt(PARTS, FILES, { uri: "file:///a.yml.j2", line: 3, character: 0 })).toEqual([]);

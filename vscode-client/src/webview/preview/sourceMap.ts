@@ -33,15 +33,29 @@ export function segmentAt(segments: readonly Segment[], offset: number): Segment
   return found !== undefined && found.start <= offset ? found : undefined;
 }
 
+/** How near the cursor is to what a segment was made from. */
+enum Nearness {
+  Elsewhere,
+  /** Just behind it. */
+  Behind,
+  /** On the line that it begins on, where nothing else is at the cursor. */
+  OnLine,
+  Within,
+}
+
 /** Returns every rendered place that the template text at the cursor made. */
 export function placesAt(parts: readonly Part[], files: readonly string[], cursor: Cursor): Place[] {
-  const found: (Place & { size: number })[] = [];
+  let found: (Place & { size: number })[] = [];
+  let nearest = Nearness.Behind;
   for (const part of parts) {
     for (const segment of part.sourceMap?.segments ?? []) {
-      if (files[segment.file] === cursor.uri && holds(segment, cursor)) {
+      const near = files[segment.file] === cursor.uri ? nearness(segment, cursor) : Nearness.Elsewhere;
+      if (near >= nearest) {
+        found = near > nearest ? [] : found;
+        nearest = near;
         const { start: from, end: to } = segment.range;
         const place = segment.verbatim ? lineOf(segment, contentOf(part), cursor) : segment;
-        const size = (to.line - from.line) * 10_000 + (to.character - from.character);
+        const size = near === Nearness.OnLine ? 0 : (to.line - from.line) * 10_000 + (to.character - from.character);
         found.push({ part: part.index, start: place.start, end: place.end, size });
       }
     }
@@ -51,10 +65,16 @@ export function placesAt(parts: readonly Part[], files: readonly string[], curso
   return found.filter(({ size, end, start }) => size === smallest && end > start).map(({ part, start, end }) => ({ part, start, end }));
 }
 
-function holds({ range }: Segment, { line, character }: Cursor): boolean {
-  const after = line > range.start.line || (line === range.start.line && character >= range.start.character);
-  const before = line < range.end.line || (line === range.end.line && character <= range.end.character);
-  return after && before;
+function nearness({ range: { start, end } }: Segment, { line, character }: Cursor): Nearness {
+  const isAfter = line > start.line || (line === start.line && character >= start.character);
+  const isBefore = line < end.line || (line === end.line && character < end.character);
+  if (isAfter && isBefore) {
+    return Nearness.Within;
+  }
+  if (line === start.line) {
+    return Nearness.OnLine;
+  }
+  return line === end.line && character === end.character ? Nearness.Behind : Nearness.Elsewhere;
 }
 
 /** Of a text that was taken over as it stands, the line that the cursor is in. */

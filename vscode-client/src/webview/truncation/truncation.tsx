@@ -314,7 +314,7 @@ function Turns({ found, cell }: { found: Lab; cell: LabCell }) {
       places={tokens.map((_, turn) => turn + 1)}
       series={[
         { label: "removed", colour: "--chart-removed", values: whole, words: grouped, bars: true },
-        { label: "new", colour: "--vscode-charts-orange", values: tokens, words: grouped, bars: true },
+        { label: "new", colour: "--vscode-charts-yellow", values: tokens, words: grouped, bars: true },
         { label: "read from the cache", colour: "--vscode-charts-blue", values: cached, words: grouped, bars: true },
         { label: "limit", colour: "--muted", values: tokens.map(() => cell.limit), words: grouped, dashed: true },
       ].map((each) =>
