@@ -5,7 +5,7 @@ from __future__ import annotations
 from promptls.features.completion.members import way_to
 from promptls.features.completion.place import TagPlace, place_in
 from promptls.features.completion.request import Request
-from promptls.features.key_texts import key_texts
+from promptls.features.hover.key_texts import key_texts
 from promptls.meaning.key_ways import way_of
 from promptls.meaning.paths import Step
 from promptls.syntax.jinja.expected import expected_in_tag

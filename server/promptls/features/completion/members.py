@@ -11,7 +11,7 @@ from promptls.features.completion.columns import first_rows
 from promptls.features.completion.item import Item, ItemKind
 from promptls.features.completion.names import own_block_items
 from promptls.features.completion.request import Request
-from promptls.features.key_texts import schema_along
+from promptls.features.key_schemas import schema_along
 from promptls.features.sample_values import value_at
 from promptls.meaning.demands import TEXT_FILTERS, named_key
 from promptls.meaning.paths import ONE_ELEMENT, SAME_LIST, Each, Path, Step, path_of

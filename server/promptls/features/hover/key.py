@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from promptls.features.hover.hover import Hover, code
-from promptls.features.key_texts import key_texts
+from promptls.features.hover.key_texts import key_texts
 from promptls.features.symbols.keys import key_symbol_at
 from promptls.meaning.key_ways import path_along
 from promptls.meaning.template import Template

@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path as FilePath
 from typing import Any
 
 from promptls.features.hover.hover import code, shown_value
+from promptls.features.key_schemas import declared_schema
 from promptls.features.sample_values import value_at
-from promptls.meaning.header import InputKey
 from promptls.meaning.paths import Path
 from promptls.meaning.shape import Shape
 from promptls.meaning.shapes import shape_under
 from promptls.workspace.needs import needed_shapes
 from promptls.workspace.snapshot import Snapshot
-
-
-def schema_along(inputs: Iterable[InputKey], path: Path) -> dict[str, Any]:
-    """The JSON Schema of the value at a path from one of the inputs; empty where none is declared."""
-    schema: Any = next((key.schema for key in inputs if path and key.name == path[0].key), {})
-    for step in path[1:]:
-        if not isinstance(schema, dict):
-            return {}
-        properties = schema.get("properties")
-        if isinstance(step.key, str):
-            schema = properties.get(step.key) if isinstance(properties, dict) else None
-        else:
-            schema = schema.get("items")
-    return schema if isinstance(schema, dict) else {}
-
-
-def declared_schema(snapshot: Snapshot, path: str, way: Path) -> tuple[str, dict[str, Any]]:
-    """The file that declares the value at `way`, the one at `path` or an entry template, and its schema."""
-    for candidate in dict.fromkeys([path, *snapshot.entries(path)]):
-        template = snapshot.template(candidate)
-        declared = template.declarations.inputs if template is not None else None
-        schema = schema_along(declared or (), way)
-        if schema:
-            return candidate, schema
-    return path, {}
 
 
 def key_texts(snapshot: Snapshot, path: str, way: Path, data: dict[str, Any], origin: str) -> Iterator[str]:
