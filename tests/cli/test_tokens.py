@@ -69,3 +69,41 @@ def test_a_folder_without_prompts_says_so(folder: Path, capsys: pytest.CaptureFi
     (folder / "a.yml.j2").write_text("- hosts: all\n  tasks: []\n")
     assert main(["tokens"]) == 0
     assert capsys.readouterr().out == "There is no prompt here.\n"
+
+
+ROWS = """\
+{#---
+experiments:
+  a: {dataset: rows.csv, models: [openai:gpt-4o], metrics: [exact_match]}
+---#}
+- name: fixed
+  role: system
+  content: Be brief.
+- name: text
+  role: user
+  content: "{{ text }}"
+"""
+
+
+def test_the_rows_of_the_data_set_say_what_is_usual_and_the_model_what_it_costs(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "rows.csv").write_text("text\none\nfive words stand in here\na b c d e f g h i\n")
+    (folder / "a.yml.j2").write_text(ROWS)
+    assert main(["tokens", "a.yml.j2", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["rows"] == {"dataset": "rows.csv", "count": 3, "least": 4, "typical": 8, "most": 12}
+    assert [(part["least"], part["typical"], part["most"]) for part in found["parts"]] == [
+        (3, 3, 3),
+        (1, 5, 9),
+    ]
+    # Two messages of four tokens more each, and three to begin the answer.
+    assert (found["tokens"], found["asChat"]) == (4, 15)
+    assert main(["tokens", "a.yml.j2"]) == 0
+    heading = capsys.readouterr().out.splitlines()[0].split("  ")
+    assert [word.strip() for word in heading if word][2:6] == ["tokens", "least", "usual", "most"]
+
+
+def test_a_model_without_a_public_tokenizer_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tokens", "--model", "anthropic:claude-sonnet-4-5"]) == 0
+    assert "≈ 5 tokens in 1 prompt." in capsys.readouterr().out

@@ -150,15 +150,22 @@ class Renderings:
         """The outcome of a job, within the limits that the settings of its file set."""
         return await self.worker(snapshot, job.path).render(job)
 
-    async def render_newest(self, snapshot: Snapshot, job: RenderJob) -> Rendering | RenderFailure:
-        """The outcome of a job; raises SupersededError where a newer one for its file comes meanwhile.
+    async def _render_in_background(self, snapshot: Snapshot, job: RenderJob) -> Rendering | RenderFailure:
+        """The outcome of a job; raises SupersededError where a preview of its file comes before it is done.
 
-        What was rendered once is not rendered again as long as nothing in the workspace changes.
+        What a preview has rendered is not rendered again as long as nothing in the workspace changes.
         """
+        worker = self.worker(snapshot, job.path)
+        await worker.settled(job.path)
         known = self._outcomes.get(job.path)
         if known is not None and known.serves(snapshot, job):
             return known.outcome
-        outcome = await self.worker(snapshot, job.path).render_newest(job)
+        return self._known(snapshot, job, await worker.render_unless_superseded(job))
+
+    def _known(
+        self, snapshot: Snapshot, job: RenderJob, outcome: Rendering | RenderFailure
+    ) -> Rendering | RenderFailure:
+        """The outcome, kept for whoever asks for the same of an open file."""
         if job.path in self._session.snapshot.open_files:
             self._outcomes[job.path] = _Outcome(snapshot.revision, job, outcome)
         return outcome
@@ -171,11 +178,16 @@ class Renderings:
         while True:
             snapshot = with_consent(self._session.snapshot, self._session.trusted)
             sample, job = made_job(snapshot)
+            known = self._outcomes.get(path)
+            if known is not None and known.serves(snapshot, job):
+                return snapshot, FileRendering(job, sample, known.outcome)
             try:
-                return snapshot, FileRendering(job, sample, await self.render_newest(snapshot, job))
+                outcome = await self.worker(snapshot, path).render_newest(job)
             except SupersededError:
                 # A newer text, or other limits, are rendered already: nobody wants to see older ones.
+                await self.worker(snapshot, path).settled(path)
                 continue
+            return snapshot, FileRendering(job, sample, self._known(snapshot, job, outcome))
 
     def edited(self, path: str) -> None:
         """The text of the file is another one: whoever previews it may ask at once where that is quick."""
@@ -241,7 +253,7 @@ class Renderings:
                 path,
                 lambda: self.sample(snapshot, path),
                 before,
-                partial(self.render_newest, snapshot),
+                partial(self._render_in_background, snapshot),
             )
         except SupersededError:
             self._waiting[path] = None

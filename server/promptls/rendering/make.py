@@ -51,12 +51,13 @@ async def render_file(
     sample: Callable[[], Sample] | None = None,
     known: FileRendering | None = None,
     render: Render | None = None,
+    encoding: str | None = None,
 ) -> FileRendering:
     """The rendering of the file at `path` with the sample that `sample` gives, or with its default one.
 
     A sample that cannot be read, for which `sample` raises Failure, is a failed rendering. Token
     counts of `known`, a former rendering of the file, are taken over. `render` gives a job's outcome,
-    by default as the worker does.
+    by default as the worker does. Tokens are counted in `encoding`, by default in the file's.
     """
     template = snapshot.template(path)
     assert template is not None
@@ -68,6 +69,7 @@ async def render_file(
         outcome: Rendering | RenderFailure = RenderFailure("data", failure.message, path)
     else:
         job = job_for(snapshot, path, chosen.data, with_stand_ins=True)
+        job = replace(job, encoding=encoding) if encoding else job
         outcome = await (render or worker.render)(job)
     texts = dict.fromkeys([*template_texts(template), *included_texts(snapshot, path)])
     counted = _counts(known, job.encoding, texts)

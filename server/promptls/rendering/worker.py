@@ -78,7 +78,7 @@ class RenderWorker:
         """Of each file the number of its newest rendering that may be superseded."""
         self._coming: dict[str, tuple[RenderJob, asyncio.Task[Rendering | RenderFailure]]] = {}
         self._numbers = 0
-        self._running_number: int | None = None
+        self._at_work: tuple[str, int | None] | None = None
 
     async def render(self, job: RenderJob) -> Rendering | RenderFailure:
         """The outcome of `job`. Never raises for what is wrong with the job."""
@@ -89,27 +89,38 @@ class RenderWorker:
         return await self._finish(self._render(job, packed))
 
     async def render_newest(self, job: RenderJob) -> Rendering | RenderFailure:
-        """As `render`; but only the newest such job of a file is worked on.
+        """As `render`; but of a file, only the newest job that is asked for like this is worked on.
 
-        A job that waits or runs when another one comes raises SupersededError, one that is equal to it
-        is waited for.
+        One that waits or runs when another one comes raises SupersededError; one that is equal to it is
+        waited for.
         """
         coming = self._coming.get(job.path)
         if coming is not None and coming[0] == job and not coming[1].done():
             return await asyncio.shield(coming[1])
+        former = self._newest.get(job.path)
+        self._numbers += 1
+        self._newest[job.path] = self._numbers
+        if former is not None and self._at_work == (job.path, former):
+            asyncio.get_running_loop().call_later(SUPERSEDED_SECONDS, self._end_superseded, job.path, former)
+        task = asyncio.ensure_future(self.render_unless_superseded(job))
+        self._coming[job.path] = job, task
+        task.add_done_callback(lambda _done: self._came(job.path, task))
+        return await asyncio.shield(task)
+
+    async def render_unless_superseded(self, job: RenderJob) -> Rendering | RenderFailure:
+        """As `render`; raises SupersededError where `render_newest` is asked for the file meanwhile."""
         try:
             packed = job.to_json()
         except (TypeError, ValueError) as error:
             return RenderFailure("data", f"The template data cannot be used: {error}", job.path)
-        former = self._newest.get(job.path)
-        self._numbers += 1
-        number = self._newest[job.path] = self._numbers
-        if former is not None and self._running_number == former:
-            asyncio.get_running_loop().call_later(SUPERSEDED_SECONDS, self._end_superseded, job.path, former)
-        task = asyncio.ensure_future(self._finish(self._render(job, packed, number)))
-        self._coming[job.path] = job, task
-        task.add_done_callback(lambda _done: self._came(job.path, task))
-        return await asyncio.shield(task)
+        number = self._newest.setdefault(job.path, 0)
+        return await self._finish(self._render(job, packed, number))
+
+    async def settled(self, path: str) -> None:
+        """Wait for the newest job of the file, where one is on its way."""
+        coming = self._coming.get(path)
+        if coming is not None:
+            await asyncio.wait([coming[1]])
 
     def _came(self, path: str, task: asyncio.Task[Rendering | RenderFailure]) -> None:
         """Forget a task that is done; where nobody waits for it any more, its failure is nobody's concern."""
@@ -170,7 +181,7 @@ class RenderWorker:
 
     def _end_superseded(self, path: str, number: int) -> None:
         """End the process if it still runs the job of this number, whose outcome nobody waits for."""
-        if self._running_number == number and self._newest.get(path) != number and self._process:
+        if (path, number) == self._at_work and self._newest.get(path) != number and self._process:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
 
@@ -196,7 +207,7 @@ class RenderWorker:
             for _ in range(ATTEMPTS):
                 if number is not None and self._newest.get(job.path) != number:
                     raise SupersededError
-                self._running_number = number
+                self._at_work = job.path, number
                 try:
                     answer = await self._exchange(request, tell)
                 except _LateError as error:
@@ -205,7 +216,7 @@ class RenderWorker:
                     ended = await self._end_of_process() or str(error)
                     continue
                 finally:
-                    self._running_number = None
+                    self._at_work = None
                 outcome = answer.get("outcome")
                 if outcome is None or "failure" not in outcome:
                     return answer
