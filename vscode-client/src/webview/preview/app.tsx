@@ -111,7 +111,8 @@ function ViewOf({ view: name, rendering, result }: ViewProperties) {
     case "Chat":
       return <Chat parts={rendering.parts} />;
     case "Text":
-      return <OneText parts={rendering.parts} />;
+      // The prompts of an evaluation are laid out by their meta template, and not one after the other.
+      return rendering.viewer == null ? <OneText parts={rendering.parts} /> : <Plain text={textOf(name, rendering, result)} label="The prompts" />;
     case "Tokens":
       return <Tokens parts={rendering.parts} encoding={result.encoding} />;
     case "Request":

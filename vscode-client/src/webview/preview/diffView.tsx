@@ -86,12 +86,32 @@ function Changes({ before, after, commit }: ChangesProperties) {
         )}
       </p>
       <ul class="chat" aria-label="Parts that differ">
-        {changes.map((each) => (
-          <Change key={`${each.before?.index}-${each.after?.index}`} change={each} />
-        ))}
+        {inRuns(changes).map((run) =>
+          run[0]?.kind === "same" ? (
+            <li class="part same" key={`same-${run[0].after?.index}`} title={run.map(({ after: part }) => part?.name).join(", ")}>
+              <span class="aside">{count(run.length, "part")} unchanged</span>
+            </li>
+          ) : (
+            run.map((each) => <Change key={`${each.before?.index}-${each.after?.index}`} change={each} />)
+          ),
+        )}
       </ul>
     </div>
   );
+}
+
+/** Neighbours that are the same stand together. */
+function inRuns(changes: readonly PartChange[]): PartChange[][] {
+  const runs: PartChange[][] = [];
+  for (const each of changes) {
+    const last = runs.at(-1);
+    if (last !== undefined && last[0]?.kind === "same" && each.kind === "same") {
+      last.push(each);
+    } else {
+      runs.push([each]);
+    }
+  }
+  return runs;
 }
 
 function TokenChange({ tokens }: { tokens: number }) {
@@ -105,7 +125,7 @@ function Change({ change }: { change: PartChange }) {
   const part = after ?? before;
   const left = before === undefined ? "" : contentOf(before);
   const right = after === undefined ? "" : contentOf(after);
-  const pieces = useMemo(() => (kind === "same" ? [] : aroundChanges(compareTexts(left, right))), [kind, left, right]);
+  const pieces = useMemo(() => aroundChanges(compareTexts(left, right)), [left, right]);
   if (part === undefined) {
     return null;
   }
@@ -129,10 +149,9 @@ function Change({ change }: { change: PartChange }) {
         )}
         <span class="spacer" />
         <span class={`badge ${kind}`}>{WORDS[kind]}</span>
-        {kind === "same" ? null : <TokenChange tokens={tokens} />}
+        <TokenChange tokens={tokens} />
       </div>
-      {kind === "same" ? null : (
-        <pre class="pieces">
+      <pre class="pieces">
           {pieces.map(({ kind: its, text, left: leftOut }, place) => {
             const { shown: visible } = revealed(text);
             return its === "added" ? (
@@ -145,8 +164,7 @@ function Change({ change }: { change: PartChange }) {
               </span>
             );
           })}
-        </pre>
-      )}
+      </pre>
     </li>
   );
 }
