@@ -6,7 +6,8 @@ import csv
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +17,8 @@ from promptls.experiments.definition import prompt_stem, results_folder
 from promptls.experiments.manifest import hash_of_text
 from promptls.experiments.tally import score_text
 from promptls.text.failure import Failure, FilePlace, WrongUse
+
+SETTLED_NANOSECONDS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +137,30 @@ def dataset_of(run: RunSummary) -> tuple[Path, str] | None:
     return Path(path), str(named.get("sha256"))
 
 
-def _manifests(folder: Path, stem: str) -> list[Path]:
+def _manifests(folder: Path, stem: str) -> Iterable[Path]:
+    """The manifests of the runs of this stem, the newest first."""
+    try:
+        changed = folder.stat().st_mtime_ns
+    except OSError:
+        return ()
+    # Two changes within one tick of the file system's clock look like one.
+    is_settled = time.time_ns() - changed > SETTLED_NANOSECONDS
+    names = (_kept_names if is_settled else _names)(str(folder), stem, changed)
+    return (folder / name for name in names)
+
+
+def _names(folder: str, stem: str, _changed: int) -> tuple[str, ...]:
     shape = re.compile(rf"(\d{{8}}-\d{{6}})-{re.escape(stem)}(?:-(\d+))?\.json")
     try:
-        names = [entry.name for entry in folder.iterdir()]
+        names = os.listdir(folder)  # noqa: PTH208 - thousands of names, and no paths of them
     except OSError:
-        return []
+        return ()
     found = [(match[1], int(match[2] or 1), name) for name in names if (match := shape.fullmatch(name))]
-    return [folder / name for _, _, name in sorted(found, reverse=True)]
+    return tuple(name for _, _, name in sorted(found, reverse=True))
+
+
+_kept_names = lru_cache(maxsize=64)(_names)
+"""The same, read again only when something in the folder was made, renamed or removed."""
 
 
 def _read(manifest: Path) -> Mapping[str, Any] | None:

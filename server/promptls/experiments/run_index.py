@@ -19,7 +19,8 @@ from typing import Any, Literal
 from promptls.experiments.answer_cache import FOLDER, make_cache_folder
 from promptls.experiments.history import RunSummary, read_run
 from promptls.experiments.journal import SUFFIX, is_running, read_header
-from promptls.experiments.manifest import hash_of_text, manifest_of
+from promptls.experiments.manifest import hash_of_text, manifest_of, relative
+from promptls.experiments.tally import score_text
 from promptls.text.failure import Failure
 
 FILE = "runs.sqlite"
@@ -153,20 +154,21 @@ def _known(path: Path) -> KnownRun | None:
 
 def _of_manifest(path: Path) -> KnownRun:
     values = manifest_of(path)
-    run = read_run(path)
+    totals = values["totals"]
+    metrics = {str(metric["name"]): metric for metric in values["metrics"]}
     return KnownRun(
         **_common(values, path),
         status="finished",
-        path=run.results.name,
-        seconds=run.seconds,
-        rows=run.rows,
-        done=run.rows,
-        failed=run.failed,
-        invalid=run.invalid,
-        cost=run.cost,
-        paid=run.paid,
-        scores={metric.name: metric.text for metric in run.metrics},
-        values={metric.name: metric.value for metric in run.metrics},
+        path=path.with_suffix(".csv").name,
+        seconds=values["seconds"],
+        rows=totals["results"],
+        done=totals["results"],
+        failed=totals["failed"],
+        invalid=totals.get("invalid", 0),
+        cost=totals["cost"],
+        paid=totals.get("paid"),
+        scores={name: score_text(metric) for name, metric in metrics.items()},
+        values={name: metric["value"] for name, metric in metrics.items()},
     )
 
 
@@ -224,8 +226,6 @@ def _placed(values: dict[str, Any], folder: Path) -> KnownRun:
 
 
 def _relative(prompt: Path, folder: Path) -> str:
-    from promptls.experiments.manifest import relative
-
     return relative(prompt, folder.absolute())
 
 
