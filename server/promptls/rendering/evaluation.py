@@ -9,14 +9,16 @@ from typing import Any, Final
 
 from promptls.rendering.evaluation_asking import asked_row, asking_of, chat_messages, meta_templates
 from promptls.rendering.evaluation_job import EvaluationJob
+from promptls.rendering.evaluation_map import evaluation_map, with_places
 from promptls.rendering.evaluation_place import line_at
-from promptls.rendering.evaluation_view import Asking, RowPrompts, row_json
+from promptls.rendering.evaluation_view import RowPrompts, row_json
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering
+from promptls.rendering.source_map.render import render_mapped
+from promptls.rendering.source_map.templates import CompiledGroups
 from promptls.systems.opencompass.failure import OpenCompassError
-from promptls.systems.prompt_poet.document import load
-from promptls.systems.prompt_poet.environment import CompiledTemplates
-from promptls.systems.prompt_poet.render import RenderOptions, render_text
+from promptls.systems.prompt_poet.document import read
+from promptls.systems.prompt_poet.render import RenderOptions
 from promptls.text.failure import Failure
 from promptls.text.nearest import did_you_mean
 from promptls.tokens.counting import count
@@ -24,7 +26,7 @@ from promptls.tokens.counting import count
 KIND: Final = "evaluation prompt"
 
 
-_compiled = CompiledTemplates()
+_compiled = CompiledGroups()
 
 
 def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -> Rendering | RenderFailure:
@@ -34,8 +36,10 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
     """
     unsaved = {**job.unsaved, job.path: job.text}
     options = RenderOptions(token_limit=job.token_limit)
-    made = render_text(job.path, data, unsaved=unsaved, options=options, compiled=_compiled)
-    loaded = load(made.text)
+    made, source_map = render_mapped(job.path, data, unsaved=unsaved, options=options, compiled=_compiled)
+    loaded, root = read(made.text)
+    if isinstance(loaded, Mapping) and job.with_source_map:
+        loaded = with_places(made.text, loaded, root)
     if not isinstance(loaded, Mapping):
         return RenderFailure(KIND, "An evaluation prompt is a mapping with `prompt_template`.", job.path)
     wanted = job.evaluation or EvaluationJob()
@@ -72,7 +76,12 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
         "metaTemplate": chosen,
         "metaTemplates": list(choices),
     }
-    parts = _parts(asking, shown)
+    pieces = _pieces(shown)
+    contents = [content for _, _, content in pieces]
+    parts = tuple(
+        RenderedPart(place, name, role, str(content), asking.count(content), None, kept=True)
+        for place, (name, role, content) in enumerate(pieces)
+    )
     tokens = sum(prompt.tokens for prompt in shown.prompts)
     return Rendering(
         parts=parts,
@@ -85,28 +94,24 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
         problems=tuple(_problems(job, shown)),
         files=tuple(sorted(made.files)),
         viewer=viewer,
+        source_map=evaluation_map(source_map, contents, job.most_segments) if job.with_source_map else None,
     )
 
 
-def _parts(asking: Asking, shown: RowPrompts) -> tuple[RenderedPart, ...]:
-    """One part for each label; else one for each message, or one for the text."""
-    if asking.evaluation.weighs_labels:
-        pieces = [(str(asked.label), "user", asked.text) for asked in shown.prompts]
-    else:
-        (asked,) = shown.prompts
+def _pieces(shown: RowPrompts) -> list[tuple[str, str, str]]:
+    """Name, role and content of each part: of a prompt's text, or of each of its messages."""
+    found: list[tuple[str, str, str]] = []
+    for asked in shown.prompts:
+        label = None if asked.label is None else str(asked.label)
         messages = asked.messages
-        pieces = (
-            [("prompt", "user", asked.text)]
-            if messages is None
-            else [
-                (f"message {number}", str(each["role"]), str(each.get("content", "")))
-                for number, each in enumerate(messages, start=1)
-            ]
-        )
-    return tuple(
-        RenderedPart(place, name, role, content, asking.count(content), None, kept=True)
-        for place, (name, role, content) in enumerate(pieces)
-    )
+        if messages is None:
+            found.append((label or "prompt", "user", asked.text))
+            continue
+        for number, each in enumerate(messages, start=1):
+            name = f"message {number}" if label is None else f"{label}, message {number}"
+            content = each.get("content", "")
+            found.append((name, str(each["role"]), content if isinstance(content, str) else str(content)))
+    return found
 
 
 def _problems(job: RenderJob, shown: RowPrompts) -> Iterator[RenderFailure]:

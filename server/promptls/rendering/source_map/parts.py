@@ -32,6 +32,16 @@ def part_segments(
     return found + [[] for _ in parts[len(found) :]]
 
 
+def mapped_value(text: str, key: Any, node: Any) -> MappedText:
+    """The value of a scalar of the rendered `text`, made of pieces of it; `key` is its key's node."""
+    return _mapped(text, key, node)
+
+
+def segments_of(rendered: RenderedMap, content: str) -> list[Segment]:
+    """The segments of a text that was made of mapped values."""
+    return list(_led_back(rendered, content)) if type(content) is MappedText else []
+
+
 def _content(text: str, item: Any, part: PromptPart, markers: Markers) -> MappedText | None:
     """The part's content, made of pieces of the rendered text."""
     if not isinstance(part.content, str) or not isinstance(item, yaml.MappingNode):
@@ -52,7 +62,7 @@ def _content(text: str, item: Any, part: PromptPart, markers: Markers) -> Mapped
 
 def _entry(item: Any, key: str) -> tuple[Any, Any]:
     """The nodes of a key and its value: the last one, as for Prompt Poet, or one that is merged in."""
-    found = None, None
+    found: tuple[Any, Any] = None, None
     for name, value in item.value if isinstance(item, yaml.MappingNode) else ():
         if isinstance(name, yaml.ScalarNode) and name.value == key:
             found = name, value

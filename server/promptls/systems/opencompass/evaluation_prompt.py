@@ -102,7 +102,10 @@ class EvaluationPrompt:
                 said="sequence item: expected str instance, PromptList found",
                 at=("ice_template", "template"),
             )
-        return separator.join(texts) + eos
+        made = eos if not texts else texts[-1] + eos
+        for text in reversed(texts[:-1]):
+            made = text + separator + made
+        return made
 
     @explained
     def generating(self, row: Row, examples: Prompt) -> Prompt:

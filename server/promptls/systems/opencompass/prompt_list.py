@@ -108,10 +108,13 @@ def _replaced_text(item: str, mark: str, by: Prompt) -> list[Any]:
     if isinstance(by, Messages):
         return []
     made: list[Any] = []
-    for number, piece in enumerate(item.split(mark)):
-        made += by.items if number else ()
-        made += [piece] if piece else []
-    return made
+    start = 0
+    # Slices of a text that knows where it comes from know it too.
+    while (place := item.find(mark, start)) >= 0:
+        made += [item[start:place]] if place > start else []
+        made += by.items
+        start = place + len(mark)
+    return [*made, item[start:]] if start < len(item) else made
 
 
 def _replaced_turn(item: Mapping[str, Any], mark: str, by: Prompt) -> dict[str, Any]:

@@ -1,0 +1,43 @@
+"""The source map of an evaluation prompt: its configuration's texts know their places, and keep them.
+
+What OpenCompass does with a text (filling in fields, putting in examples, laying out roles) is done
+with texts that keep their pieces, by the very same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import yaml
+
+from promptls.rendering.packed_map import PackedMap, packed_map
+from promptls.rendering.source_map.parts import mapped_value, segments_of
+from promptls.rendering.source_map.rendered import RenderedMap
+
+
+def with_places(text: str, loaded: Any, node: Any, key: Any = None) -> Any:
+    """The loaded data, whose texts know where in the rendered `text` they stand; keys stay as they are."""
+    if isinstance(loaded, dict) and isinstance(node, yaml.MappingNode):
+        found = {name.value: (name, value) for name, value in node.value if isinstance(name, yaml.ScalarNode)}
+        return {
+            name: with_places(text, value, found[str(name)][1], found[str(name)][0])
+            if str(name) in found
+            else value
+            for name, value in loaded.items()
+        }
+    if isinstance(loaded, list) and isinstance(node, yaml.SequenceNode) and len(loaded) == len(node.value):
+        return [with_places(text, value, item, item) for value, item in zip(loaded, node.value, strict=True)]
+    if isinstance(loaded, str) and isinstance(node, yaml.ScalarNode) and node.value == loaded:
+        mapped = mapped_value(text, key or node, node)
+        return mapped if mapped == loaded else loaded
+    return loaded
+
+
+def evaluation_map(
+    source_map: RenderedMap, contents: Iterable[str], most_segments: int | None
+) -> PackedMap | None:
+    """The map of the rendered text and of the contents of the parts; None where it is too large."""
+    if most_segments is not None and 2 * len(source_map.leaves) > most_segments:
+        return None
+    return packed_map(source_map.segments, [segments_of(source_map, content) for content in contents])

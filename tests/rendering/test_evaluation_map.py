@@ -1,0 +1,119 @@
+"""Where the characters of an evaluation's prompts come from: texts of the template, and fields of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from promptls.rendering.evaluation_data import EvaluationData
+from promptls.rendering.evaluation_job import EvaluationJob
+from promptls.rendering.execute import execute
+from promptls.rendering.job import RenderJob
+from promptls.rendering.outcome import Rendering
+from promptls.rendering.packed_map import map_rows
+
+PATH = "/project/ask.yml.j2"
+FOLDER = Path(__file__).resolve().parents[3] / "shared" / "oracle" / "opencompass"
+CASES = sorted(path.name.removesuffix(".infer_cfg.json") for path in FOLDER.glob("*.infer_cfg.json"))
+
+FEW_SHOT = """\
+{# a comment #}
+reader_cfg: {input_columns: [q], output_column: a}
+examples: [{q: zero, a: nothing}]
+ice_template: {template: "Q {q} A {a}"}
+prompt_template:
+  ice_token: "</E>"
+  template: |
+    {{ "Be " ~ "brief." }}
+    </E>So: {q}
+retriever: {type: FixKRetriever, fix_id_list: [0]}
+"""
+
+
+def rendered(text: str, job: EvaluationJob, data: dict[str, Any]) -> Rendering | None:
+    made = execute(
+        RenderJob(
+            path=PATH, text=text, data=data, kind="evaluation prompt", evaluation=job, with_source_map=True
+        )
+    )
+    return made if isinstance(made, Rendering) else None
+
+
+def pieces(text: str, made: Rendering) -> list[list[tuple[str, str, bool]]]:
+    """For each part, its pieces: the characters, what stands at their place, and whether it is the same."""
+    assert made.source_map is not None
+    packed = made.source_map
+    return [
+        [
+            (part.content[row.start : row.end], text[row.first : row.last], row.verbatim)
+            for row in map_rows(packed, numbers)
+        ]
+        for part, numbers in zip(made.parts, packed["parts"], strict=True)
+    ]
+
+
+def test_examples_lead_to_their_template_and_values_to_their_fields() -> None:
+    # The line break behind the examples is OpenCompass's own.
+    made = rendered(
+        FEW_SHOT,
+        EvaluationJob(EvaluationData(examples=({"q": "zero", "a": "nothing"},))),
+        {"q": "why", "a": "x"},
+    )
+    assert made is not None
+    assert made.string == "Be brief.\nQ zero A nothing\nSo: why\n"
+    assert pieces(FEW_SHOT, made) == [
+        [
+            ("Be brief.", '{{ "Be " ~ "brief." }}', False),
+            ("\n", "\n", True),
+            ("Q ", "Q ", True),
+            ("zero", "{q}", False),
+            (" A ", " A ", True),
+            ("nothing", "{a}", False),
+            ("So: ", "So: ", True),
+            ("why", "{q}", False),
+            ("\n", "\n", True),
+        ]
+    ]
+
+
+@pytest.mark.oracle
+@pytest.mark.skipif(not CASES, reason="the recorded cases are not here")
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_said_to_be_the_templates_text_is(name: str) -> None:
+    infer, data = (
+        json.loads((FOLDER / f"{name}.{part}.json").read_text("utf-8")) for part in ("infer_cfg", "data")
+    )
+    config = {
+        **infer,
+        "reader_cfg": data["reader_cfg"],
+        **({"meta_template": data["meta_template"]} if data.get("meta_template") else {}),
+    }
+    text = yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
+    if "{{" in text:
+        pytest.skip("Jinja would read the braces")
+    job = EvaluationJob(EvaluationData(examples=tuple(data["train"])))
+    made, plain = (
+        execute(
+            RenderJob(
+                path=PATH,
+                text=text,
+                data=data["test"][0],
+                kind="evaluation prompt",
+                evaluation=job,
+                with_source_map=mapped,
+            )
+        )
+        for mapped in (True, False)
+    )
+    if not isinstance(made, Rendering):
+        assert made == plain
+        return
+    assert isinstance(plain, Rendering)
+    assert replace(made, source_map=None, seconds=plain.seconds) == plain
+    for part in pieces(text, made):
+        assert all(shown == source for shown, source, verbatim in part if verbatim)
