@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from promptls.rendering.packed_map import PackedMap
@@ -73,7 +73,7 @@ class RenderFailure:
     whatever: bool = False
     """Whether it is the template's own text that fails, whatever its values print."""
     turns: tuple[str, ...] = ()
-    """The turns of loops that it happened in, the outermost first: ``turn 3 of `for message in history` ``."""
+    """The turns of loops that it happened in, such as ``turn 3 of `for x in y` ``, the outermost first."""
     reason: str = ""
     """The message without turns and value, where it names them."""
     include_line: int | None = None

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from promptls.rendering.source_map.rendered import Segment
 
 PackedMap: TypeAlias = Mapping[str, Any]
-"""`files`, `turns` and `paths` are tables; `text` and each of `parts` are rows of numbers, one behind the other."""
+"""`files`, `turns` and `paths` are tables; `text` and each of `parts` are the numbers of rows."""
 
 _WIDTH: Final = 8
 """How many numbers a row has."""

@@ -32,7 +32,8 @@ class MappingCodeGenerator(CodeGenerator):
         self._branches: dict[int, str] = {}
         self._begins_function = False
         self._counters = ""
-        self._events: int | None = None
+        self.events: int | None = None
+        """The site that what others make belongs to, where it is printed."""
         self._passing: str | None = None
         """What pieces that Jinja hands on are handed to first."""
         self._text = ""
@@ -107,12 +108,12 @@ class MappingCodeGenerator(CodeGenerator):
         self.write("shown(")
 
     def end_write(self, frame: Frame) -> None:
-        self.write(f", FILE, {self._events}, {self._turn()})")
+        self.write(f", FILE, {self.events}, {self._turn()})")
         super().end_write(frame)
 
     def simple_write(self, s: str, frame: Frame, node: nodes.Node | None = None) -> None:
         super().start_write(frame, node)
-        self.write(f"({s}[0], FILE, {self._events}, {self._turn()}, {s})")
+        self.write(f"({s}[0], FILE, {self.events}, {self._turn()}, {s})")
         super().end_write(frame)
 
     def visit_CallBlock(self, node: nodes.CallBlock, frame: Frame) -> None:
@@ -234,11 +235,11 @@ class _Printing:
         self._before: int | None = None
 
     def __enter__(self) -> None:
-        self._before = self._generator._events
-        self._generator._events = self._site
+        self._before = self._generator.events
+        self._generator.events = self._site
 
     def __exit__(self, *_error: object) -> None:
-        self._generator._events = self._before
+        self._generator.events = self._before
 
 
 def _span(node: nodes.Node) -> tuple[int, int]:

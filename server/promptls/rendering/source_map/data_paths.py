@@ -143,11 +143,11 @@ class DataPaths:
 
     def _value(self, path: DataPath) -> Any:
         value: Any = self._data
-        for key in path:
-            try:
+        try:
+            for key in path:
                 value = value[key]
-            except (LookupError, TypeError):
-                return _NOTHING
+        except (LookupError, TypeError):
+            return _NOTHING
         return value
 
     def _place(self, value: Any) -> DataPath | None:

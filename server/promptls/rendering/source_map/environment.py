@@ -8,7 +8,7 @@ from types import CodeType
 from typing import Any, Final, NoReturn
 
 from jinja2 import Environment, nodes
-from jinja2.defaults import DEFAULT_FILTERS
+from jinja2.filters import FILTERS
 from jinja2.lexer import newline_re
 from jinja2.runtime import BlockReference, Context, LoopContext, Macro
 from jinja2.utils import Cycler, Joiner, Namespace
@@ -27,7 +27,7 @@ from promptls.rendering.source_map.templates import MappedLoader
 from promptls.systems.prompt_poet.cleanup import escape
 from promptls.systems.prompt_poet.environment import Sandbox
 
-_FILTERS: Final = mapping_filters(DEFAULT_FILTERS)
+_FILTERS: Final = mapping_filters(FILTERS)
 _KEEP_PIECES: Final = (Macro, LoopContext, BlockReference, types.BuiltinMethodType)
 _CLASSES: Final = frozenset({dict, Namespace, Cycler, Joiner})
 
@@ -36,7 +36,7 @@ class _Mapping(Environment):
     """What compiled templates call, and what compiles them."""
 
     code_generator_class = MappingCodeGenerator
-    concat = staticmethod(joined)
+    concat = staticmethod(joined)  # type: ignore[assignment] # pieces, where Jinja has texts
     shown = staticmethod(shown)
     passed_on = staticmethod(passed_on)
     joined_values = staticmethod(joined_values)
@@ -57,10 +57,10 @@ class _Mapping(Environment):
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = super()._parse(source, name, filename)
-        tree.text = "\n".join(newline_re.split(source)[::2])
+        vars(tree)["text"] = "\n".join(newline_re.split(source)[::2])
         return tree
 
-    def handle_exception(self, source: str | None = None) -> NoReturn:
+    def handle_exception(self, source: str | None = None) -> NoReturn:  # noqa: ARG002 - as in Jinja
         # As it is: the frames of the compiled code know in which turn of which loop it stopped.
         raise  # noqa: PLE0704 - called while the exception is handled
 
@@ -73,7 +73,7 @@ def _lexer(*, keeps_newline: bool) -> PlacedLexer:
 class _MappingSandbox(_Mapping, Sandbox):
     """The same in the sandbox."""
 
-    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - as in Jinja
+    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805, PYI063 - as in Jinja
         """What the call gives. Functions of users get plain texts."""
         if not _keeps_pieces(__obj):
             args = tuple(str(each) if type(each) is MappedText else each for each in args)

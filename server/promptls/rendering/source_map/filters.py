@@ -101,10 +101,10 @@ def _indented(
         bounds += (end, end + len(line) - (end - bounds[-1]))
     found: list[Leaf] = [indention] if first else []
     pieces = list(between(leaves_of(text + "\n"), bounds))
-    for number, (line, newline) in enumerate(zip(pieces[::2], pieces[1::2], strict=True)):
-        if number and (blank or line):
+    for number, (words, newline) in enumerate(zip(pieces[::2], pieces[1::2], strict=True)):
+        if number and (blank or words):
             found.append(indention)
-        found += line
+        found += words
         if number < len(lines) - 1:
             found += in_place_of(newline, "\n")
     return made_of([leaf for leaf in found if leaf.text])

@@ -22,6 +22,7 @@ _WHOLE: Final = re.compile(r"\{%[-+]?\s*(?:extends|block|autoescape)\b")
 _LONGEST_UNIT: Final = 50_000
 """A comment of more characters makes the text one group."""
 _ITEM: Final = re.compile(r"(?<=\n)(?=- )")
+_SPACES: Final = frozenset({"whitespace"})
 _OPENS: Final = frozenset({"for", "if", "macro", "call", "filter", "with"})
 
 
@@ -35,7 +36,7 @@ class Group(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """What a stretch of text opens, less what it closes. `depth` is None where a tag or comment is left open."""
+    """What a text opens, less what it closes. `depth` is None where a tag or comment is left open."""
 
     depth: int | None
     is_jinja: bool = True
@@ -98,7 +99,7 @@ class Grouping:
                 elif token in {"block_end", "variable_end"}:
                     depth += _change(tag or [])
                     tag = None
-                elif tag is not None and token != "whitespace":
+                elif tag is not None and token not in _SPACES:
                     tag.append(value)
         except TemplateSyntaxError as error:
             return _Unit(None, is_jinja=(error.message or "").startswith("Missing end of"))

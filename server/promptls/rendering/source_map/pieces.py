@@ -110,7 +110,7 @@ class MappedText(str):
 
     _promptls_pieces: list[Any]
 
-    def __new__(cls, text: str = "", pieces: list[Any] | None = None) -> MappedText:
+    def __new__(cls, text: str = "", pieces: list[Any] | None = None) -> MappedText:  # noqa: PYI034 - there is no class below it
         """The `text` that is made of the `pieces`, or one that nothing is known of."""
         self = super().__new__(cls, text)
         self._promptls_pieces = [inserted(text)] if pieces is None else pieces
@@ -134,30 +134,39 @@ class MappedText(str):
         return found
 
     def strip(self, chars: str | None = None) -> str:
+        """Without white space, or `chars`, at both ends."""
         return self.lstrip(chars).rstrip(chars)
 
     def lstrip(self, chars: str | None = None) -> str:
+        """Without it at the beginning."""
         return cut(self, len(self) - len(str.lstrip(self, chars)), len(self))
 
     def rstrip(self, chars: str | None = None) -> str:
+        """Without it at the end."""
         return cut(self, 0, len(str.rstrip(self, chars)))
 
     def replace(self, old: str, new: str, count: SupportsIndex = -1) -> str:
+        """With `new` for `old`."""
         return replaced(self, old, new, count)
 
     def upper(self) -> str:
+        """In capitals."""
         return recased(self, str.upper(self))
 
     def lower(self) -> str:
+        """In small letters."""
         return recased(self, str.lower(self))
 
     def capitalize(self) -> str:
+        """With one capital at the beginning."""
         return recased(self, str.capitalize(self))
 
     def title(self) -> str:
+        """With a capital at the beginning of each word."""
         return recased(self, str.title(self))
 
     def join(self, parts: Iterable[str]) -> str:
+        """The parts with this text between them."""
         return joined_by(self, list(parts))
 
 
@@ -170,8 +179,8 @@ def leaves_of(text: str) -> list[Leaf]:
     """The leaves of a text, in order: no two origins in one, and every character in one."""
     if type(text) is not MappedText:
         return [inserted(str(text))] if text else []
-    found = list(_flat(text._promptls_pieces, ()))
-    text._promptls_pieces = found
+    found = list(_flat(text._promptls_pieces, ()))  # noqa: SLF001 - the name keeps templates from it
+    text._promptls_pieces = found  # noqa: SLF001 - as above
     return found
 
 
@@ -185,7 +194,8 @@ def _flat(pieces: Iterable[Any], outer: tuple[Outer, ...]) -> Iterator[Leaf]:
                 yield piece
             elif piece.file is None:
                 file, site, turn = outer[-1]
-                yield Leaf(piece.text, file, *file.span(site), turn, outer[:-1])
+                first, last = file.span(site)
+                yield Leaf(piece.text, file, first, last, turn, outer[:-1])
             else:
                 yield piece._replace(outer=outer + piece.outer)
         elif not piece[0]:
@@ -197,11 +207,12 @@ def _flat(pieces: Iterable[Any], outer: tuple[Outer, ...]) -> Iterator[Leaf]:
         else:
             text, file, site, turn, value = piece
             if type(value) is MappedText:
-                yield from _flat(value._promptls_pieces, (*outer, Outer(file, site, turn)))
+                yield from _flat(value._promptls_pieces, (*outer, Outer(file, site, turn)))  # noqa: SLF001 - as above
             elif type(value) is tuple and file.sites[site].kind in _PASSES_ON:
                 yield from _flat((value,), (*outer, Outer(file, site, turn)))
             else:
-                yield Leaf(text, file, *file.span(site), turn, outer, site=site, value=value)
+                first, last = file.span(site)
+                yield Leaf(text, file, first, last, turn, outer, site=site, value=value)
 
 
 _PASSES_ON = frozenset({"include", "block"})

@@ -81,7 +81,7 @@ class RenderedMap:
         return segment._replace(start=start, end=end, first=first, last=last)
 
     def original(self, path: str, offset: int) -> int:
-        """The offset in the file for one in the text that Jinja reads, where every line break is one character."""
+        r"""The offset in the file for one in the text that Jinja reads, where a line break is `\n`."""
         if not self._has_doubled_breaks(path):
             return offset
         return offset + bisect_right(self._breaks[path], offset - 1)

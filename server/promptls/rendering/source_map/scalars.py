@@ -57,25 +57,26 @@ def scalar_runs(text: str, node: Any, indent: int) -> list[Run] | None:
         runs = _folded(text, start + 1, end - 1, node.style)
     else:
         runs = _folded(text, start, end, "")
-    found = _merged(runs)
+    found = _merged(text, runs)
     return found if "".join([run.text for run in found]) == node.value else None
 
 
-def _merged(runs: Iterator[Run]) -> list[Run]:
+def _merged(text: str, runs: Iterator[Run]) -> list[Run]:
     """The runs, with neighbours that are one in the text as one, and without empty ones."""
     found: list[Run] = []
     for run in runs:
         if not run.text:
             continue
-        if found and _is_plain(run) and _is_plain(found[-1]) and found[-1].end == run.start:
+        is_next = found and found[-1].end == run.start
+        if is_next and _is_plain(text, run) and _is_plain(text, found[-1]):
             found[-1] = Run(found[-1].text + run.text, found[-1].start, run.end)
         else:
             found.append(run)
     return found
 
 
-def _is_plain(run: Run) -> bool:
-    return len(run.text) == run.end - run.start
+def _is_plain(text: str, run: Run) -> bool:
+    return text[run.start : run.end] == run.text
 
 
 def _break_run(match: re.Match[str]) -> Run:

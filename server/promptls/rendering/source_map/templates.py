@@ -32,6 +32,9 @@ class CompiledGroups:
         self._characters = 0
         self._groupings: dict[PlacedLexer, Grouping] = {}
 
+    def __len__(self) -> int:
+        return len(self._codes)
+
     def groups(self, lexer: PlacedLexer, text: str) -> list[Group]:
         """The groups of a text."""
         return self._groupings.setdefault(lexer, Grouping(lexer)).groups(text)
@@ -58,7 +61,7 @@ class MappedLoader(FolderLoader):
     ) -> None:
         """Look in `folder`, as FolderLoader, and take what is `compiled`."""
         super().__init__(folder, unsaved)
-        self._compiled = compiled or CompiledGroups()
+        self._compiled = CompiledGroups() if compiled is None else compiled
 
     def load(
         self,
@@ -99,6 +102,7 @@ class MappedLoader(FolderLoader):
             namespace: dict[str, Any] = {"environment": environment, "__file__": path, **_RUNTIME}
             exec(code, namespace)  # noqa: S102 - it is the template, as Jinja itself runs it
             template = _MappedTemplate._from_namespace(environment, namespace, given)  # noqa: SLF001 - as Jinja
+            assert isinstance(template, _MappedTemplate)
             template.line = group.line
             templates.append(template)
             file = namespace["FILE"] = SourceFile(path, namespace["sites"], group.start)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from jinja2 import Environment, TemplateNotFound, TemplatesNotFound, TemplateSyntaxError, UndefinedError
 from jinja2.exceptions import SecurityError, TemplateRuntimeError
+from jinja2.utils import internal_code
 
 from promptls.systems.prompt_poet.cleanup import escape
 from promptls.systems.prompt_poet.environment import FolderLoader
@@ -135,7 +136,7 @@ def _place(error: BaseException, files: set[str]) -> tuple[str | None, int | Non
     """The file and 0-based line of the innermost template frame of `error`, where there is one."""
     place: tuple[str | None, int | None] = (None, None)
     for frame, line in traceback.walk_tb(error.__traceback__):
-        if frame.f_code.co_filename in files:
+        if frame.f_code.co_filename in files and frame.f_code not in internal_code:
             # Jinja gives the frames of its templates the template's lines, unless the environment keeps
             # them as they are.
             template = frame.f_globals.get("__jinja_template__")

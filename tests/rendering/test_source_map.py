@@ -1,0 +1,326 @@
+"""Where the characters of a rendering come from: held to the templates' own texts, and to Jinja itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptls.rendering.source_map.data_paths import turns_of
+from promptls.rendering.source_map.parts import part_segments
+from promptls.rendering.source_map.pieces import Leaf, MappedText
+from promptls.rendering.source_map.render import render_mapped
+from promptls.rendering.source_map.rendered import RenderedMap, Segment
+from promptls.rendering.source_map.templates import CompiledGroups
+from promptls.systems.prompt_poet import document
+from promptls.systems.prompt_poet.environment import FolderLoader, make_environment
+from promptls.systems.prompt_poet.failure import PromptPoetError
+from promptls.systems.prompt_poet.parts import PromptPart
+from promptls.systems.prompt_poet.render import RenderOptions, parse_parts, render_text
+from support.generated_prompts import Generator
+from support.prompt_poet_cases import cases_folder
+
+FOLDER = "/project"
+PATH = f"{FOLDER}/main.yml.j2"
+GENERATED = 300
+_ADDRESS = re.compile("0x[0-9a-f]{6,}", re.IGNORECASE)
+
+
+def mapped(text: str, data: dict[str, Any], **files: str) -> RenderedMap:
+    """The map of a text that is rendered with files beside it."""
+    unsaved = {PATH: text, **{f"{FOLDER}/{name}": its for name, its in files.items()}}
+    rendered, source_map = render_mapped(PATH, data, unsaved=unsaved)
+    assert rendered.text == render_text(PATH, data, unsaved=unsaved).text
+    return source_map
+
+
+def shown(text: str, data: dict[str, Any], **files: str) -> list[tuple[str, str]]:
+    """Each stretch of what a text renders to, with what its place holds in the template."""
+    source_map = mapped(text, data, **files)
+    texts = {PATH: text, **{f"{FOLDER}/{name}": its for name, its in files.items()}}
+    return [
+        (source_map.text[each.start : each.end], texts[each.path][each.first : each.last])
+        for each in source_map.segments
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\n{{ x }}b", [("a\n", "a\n"), ("1", "{{ x }}"), ("b", "b")]),
+        ("{{- x -}}  b", [("1", "{{- x -}}"), ("b", "b")]),
+        ("{% raw %}{{ y }}{% endraw %}", [("{{ y }}", "{{ y }}")]),
+        ("{% macro m(y) %}<{{ y }}>{% endmacro %}{{ m(x) }}", [("<", "<"), ("1", "{{ y }}"), (">", ">")]),
+        ("{% set y %}a{{ x }}{% endset %}{{ y }}!", [("a", "a"), ("1", "{{ x }}"), ("!", "!")]),
+        ("{% set y %} a {% endset %}{{ y | trim }}", [("a", "a")]),
+        ("{% set y %}ab{% endset %}{{ y | upper }}", [("AB", "ab")]),
+        ("{% set y %}abc{% endset %}{{ y[1:] ~ x }}", [("bc", "bc"), ("1", "{{ y[1:] ~ x }}")]),
+        ("{% set y %}ab{% endset %}{{ y | replace('a', 'xx') }}", [("xx", "a"), ("b", "b")]),
+        (
+            "{% set y %}a{% endset %}{{ [y, y] | join('-') }}",
+            [("a", "a"), ("-", "{{ [y, y] | join('-') }}"), ("a", "a")],
+        ),
+        ("{% set y %}a{% endset %}{{ y | length }}", [("1", "{{ y | length }}")]),
+        (
+            "{% set y %}a\nb{% endset %}{{ escape_special_characters(y) }}",
+            [("a", "a"), ("\\n", "\n"), ("b", "b")],
+        ),
+        (
+            "{% filter indent(2) %}a\nb{% endfilter %}",
+            [("a", "a"), ("\n", "\n"), ("  ", "{% filter indent(2) %}"), ("b", "b")],
+        ),
+        (
+            "{% macro m() %}[{{ caller() }}]{% endmacro %}{% call m() %}c{% endcall %}",
+            [("[", "["), ("c", "c"), ("]", "]")],
+        ),
+        ("a\r\n{{ x }}", [("a\n", "a\r\n"), ("1", "{{ x }}")]),
+    ],
+)
+def test_each_stretch_leads_to_its_place(text: str, expected: list[tuple[str, str]]) -> None:
+    assert shown(text, {"x": 1}) == expected
+
+
+def test_included_extended_and_imported_texts_lead_to_their_files() -> None:
+    assert shown("{% include 'a' %}{{ x }}", {"x": 1}, a="in {{ x }}") == [
+        ("in ", "in "),
+        ("1", "{{ x }}"),
+        ("1", "{{ x }}"),
+    ]
+    child = "{% extends 'a' %}{% block b %}new {{ super() }}{% endblock %}"
+    base = "top {% block b %}old{% endblock %} end"
+    assert shown(child, {}, a=base) == [("top ", "top "), ("new ", "new "), ("old", "old"), (" end", " end")]
+    assert shown("{% import 'a' as l %}{{ l.m() }}", {}, a="{% macro m() %}lib{% endmacro %}") == [
+        ("lib", "lib")
+    ]
+
+
+def test_turns_are_those_of_the_place_and_of_what_it_calls() -> None:
+    text = (
+        "{% macro m(y) %}{% for z in y %}{{ z }}{% endfor %}{% endmacro %}"
+        "{% for x in xs if x %}{{ m(x) }};{% else %}none{% endfor %}"
+    )
+    source_map = mapped(text, {"xs": ["ab", "", "c"]})
+    first, second = "turn 1 of `for x in xs if x`", "turn 2 of `for x in xs if x`"
+    assert [(source_map.text[each.start : each.end], each.turns) for each in source_map.segments] == [
+        ("a", (first, "turn 1 of `for z in y`")),
+        ("b", (first, "turn 2 of `for z in y`")),
+        (";", (first,)),
+        ("c", (second, "turn 1 of `for z in y`")),
+        (";", (second,)),
+    ]
+
+
+def test_the_turns_of_a_recursive_loop_stand_in_each_other() -> None:
+    text = "{% for t in tree recursive %}{{ t.name }}{{ loop(t.kids) }}{% endfor %}"
+    tree = [{"name": "a", "kids": [{"name": "b", "kids": []}]}, {"name": "c", "kids": []}]
+    source_map = mapped(text, {"tree": tree})
+    assert [[turn.split()[1] for turn in each.turns] for each in source_map.segments] == [
+        ["1"],
+        ["1", "1"],
+        ["2"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("{{ user.name }}", "user.name"),
+        ("{{ user['two words'] }}", "user['two words']"),
+        ("{{ history[-1].text }}", "history[1].text"),
+        ("{{ history[0].text | upper }}", "history[0].text"),
+        ("{{ escape_special_characters(user.name) }}", "user.name"),
+        ("{% for m in history %}{% if loop.last %}{{ m.text }}{% endif %}{% endfor %}", "history[1].text"),
+        (
+            "{% for m in history | reverse %}{% if loop.last %}{{ m.text }}{% endif %}{% endfor %}",
+            "history[0].text",
+        ),
+        ("{% for m in history if m.text == 'two' %}{{ m.text }}{% endfor %}", "history[1].text"),
+        (
+            "{% for m in history | selectattr('text', 'eq', 'two') | list %}{{ m.text }}{% endfor %}",
+            "history[1].text",
+        ),
+        ("{% for key, value in flags.items() %}{{ value }}{% endfor %}", "flags.on"),
+        ("{% for key in flags %}{{ flags[key] }}{% endfor %}", None),
+        ("{% set last = history[1] %}{{ last.text }}", "history[1].text"),
+        ("{% macro m(x) %}{{ x }}{% endmacro %}{{ m(user.name) }}", "user.name"),
+        ("{% set user = {'name': 'other'} %}{{ user.name }}", None),
+        ("{{ 1 + 1 }}", None),
+    ],
+)
+def test_a_printed_value_leads_to_the_data(text: str, path: str | None) -> None:
+    data = {
+        "user": {"name": "Ann", "two words": "yes yes"},
+        "history": [{"text": "one"}, {"text": "two"}],
+        "flags": {"on": 1},
+    }
+    assert [each.data_path for each in mapped(text, data).segments] == [path]
+
+
+def test_the_content_of_a_part_leads_through_yaml_and_the_clean_up() -> None:
+    text = (
+        '- name: a\n  sections:\n  - {name: s, content: "x\\u0041{{ v }} \\\\n"}\n  - name: t\n'
+        "    content: >\n      one\n      two <|space|> three\n"
+    )
+    source_map = mapped(text, {"v": "val"})
+    ((content, segments),) = contents(source_map, {})
+    assert content == "xAval \none two   three"
+    assert [(content[each.start : each.end], text[each.first : each.last]) for each in segments] == [
+        ("x", "x"),
+        ("A", "\\u0041"),
+        ("val", "{{ v }}"),
+        (" ", " "),
+        ("\n", "\\\\n"),
+        ("one", "one"),
+        (" ", "\n"),
+        ("two ", "two "),
+        (" ", "<|space|>"),
+        (" three", " three"),
+    ]
+
+
+def contents(source_map: RenderedMap, data: dict[str, Any]) -> list[tuple[str, list[Segment]]]:
+    """The content of each part that is a text, with its segments."""
+    root: Any = None
+
+    def load(text: str) -> Any:
+        nonlocal root
+        loaded, root = document.read(text)
+        return loaded
+
+    parts: tuple[PromptPart, ...] = parse_parts(
+        source_map.text, data, RenderOptions(allow_token_overrides=True), load
+    )
+    found = zip(parts, part_segments(source_map, root, parts), strict=True)
+    return [(part.content, segments) for part, segments in found if isinstance(part.content, str)]
+
+
+def check(text: str, segments: list[Segment], files: dict[str, str]) -> None:
+    """Every character has a segment, and what is said to be the template's own text is that."""
+    assert "".join(text[each.start : each.end] for each in segments) == text
+    for each in segments:
+        source = files[each.path][each.first : each.last]
+        assert source
+        if each.verbatim:
+            assert source.replace("\r\n", "\n") == text[each.start : each.end]
+
+
+def check_alone(leaf: Leaf, files: dict[str, str], data: dict[str, Any]) -> None:
+    """What one expression printed is what it prints alone, with the data and the variables of its turns."""
+    assert leaf.file is not None
+    words = files[leaf.file.path].replace("\r\n", "\n")[leaf.start : leaf.end]
+    unknown = {"loop", "caller", "x", "y", *leaf.file.names.bound}
+    if unknown & set(re.findall(r"\w+", words)) or "without context" in "".join(files.values()):
+        return
+    values = dict(data)
+    for _, file, site, _, item in turns_of(leaf):
+        values.update(bound(file.sites[site].targets, item))
+    environment = make_environment(FolderLoader(FOLDER, files))
+    assert _ADDRESS.sub("", environment.from_string(words).render(values)) == _ADDRESS.sub("", leaf.text)
+
+
+def bound(targets: Any, item: Any) -> dict[str, Any]:
+    if isinstance(targets, str):
+        return {targets: item}
+    pairs = zip(targets or (), item or (), strict=True)
+    return {name: value for target, each in pairs for name, value in bound(target, each).items()}
+
+
+def attempt(ask: Any, *arguments: Any, **options: Any) -> tuple[Any, PromptPoetError | None]:
+    try:
+        return ask(*arguments, **options), None
+    except PromptPoetError as error:
+        return None, error
+
+
+@pytest.mark.parametrize("seed", range(GENERATED))
+def test_the_map_of_a_generated_prompt_is_true(seed: int) -> None:
+    case = Generator(seed).case()
+    files = {f"{FOLDER}/{name}": text for name, text in case.files.items()}
+    options = RenderOptions(case.token_limit)
+    plain, failure = attempt(render_text, PATH, case.data, unsaved=files, options=options)
+    if failure is not None:
+        _, same = attempt(render_mapped, PATH, case.data, unsaved=files, options=options)
+        assert same is not None
+        assert (same.message, same.path, same.line) == (failure.message, failure.path, failure.line)
+        return
+    rendered, source_map = render_mapped(PATH, case.data, unsaved=files, options=options)
+    assert _ADDRESS.sub("", rendered.text) == _ADDRESS.sub("", plain.text)
+    check(source_map.text, source_map.segments, files)
+    for leaf in source_map.leaves:
+        is_output = leaf.file and leaf.site is not None and leaf.file.sites[leaf.site].kind == "output"
+        if is_output and all(outer.file.sites[outer.site].kind == "include" for outer in leaf.outer):
+            check_alone(leaf, files, dict(rendered.data))
+    try:
+        found = contents(source_map, dict(rendered.data))
+    except PromptPoetError:
+        return
+    for content, segments in found:
+        check(content, segments, files)
+
+
+def templates() -> list[Any]:
+    folder = cases_folder()
+    if folder is None:
+        return [pytest.param(None, marks=pytest.mark.skip(reason="the recorded results are not here"))]
+    return [
+        pytest.param(path, id=str(path.relative_to(folder))) for path in sorted(folder.rglob("*.data.json"))
+    ]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("path", templates())
+def test_the_map_of_a_real_template_is_true(path: Path) -> None:
+    template = path.with_name(path.name.removesuffix(".data.json") + ".yml.j2")
+    data = json.loads(path.read_text()).get("data")
+    if not template.is_file() or not isinstance(data, dict):
+        pytest.skip("no template beside the data")
+    try:
+        rendered, source_map = render_mapped(str(template), data)
+    except PromptPoetError:
+        pytest.skip("it does not render without its functions")
+    assert rendered.text == render_text(str(template), data).text
+    files = {file: Path(file).read_bytes().decode() for file in rendered.files}
+    check(source_map.text, source_map.segments, files)
+
+
+def test_an_edit_compiles_its_group_and_no_other() -> None:
+    compiled = CompiledGroups()
+    text = "".join(f"- name: p{number}\n  content: '{{{{ x }}}}'\n" for number in range(20))
+    render_mapped(PATH, {"x": 1}, unsaved={PATH: text}, compiled=compiled)
+    before = len(compiled)
+    _, source_map = render_mapped(
+        PATH, {"x": 1}, unsaved={PATH: text.replace("p7", "seven")}, compiled=compiled
+    )
+    assert (before, len(compiled)) == (20, 21)
+    assert source_map.text.count("'1'") == 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- {% macro m() %}{{ x }}{% endmacro %}{{ m() }}\n- {% set x = 2 %}{{ m() }}\n",
+        "- {% if no %}{% set x = 2 %}{% endif %}\n- {{ x }}\n",
+        "{#\n- name: {{ x }}\n#}\n- {{ x }}\n- {% set x = 3 %}\n- {{ x }}\n",
+        "- {% raw %}\n- {{ x }}\n{% endraw %}{{ x }}\n- {{ x }}\n",
+        "- a\n{% for y in [1, 2] %}\n- {{ y }}{% set x = y %}\n{% endfor %}\n- {{ x }}\n",
+        "- a -\n{%- if x %}\n- {{ x -}}\n{% endif %}   \n- b\n\n\n",
+        "- {% set q | upper %}a\n- b{% endset %}{{ q }}\n- {{ q | lower }}\n",
+    ],
+)
+def test_groups_render_as_the_whole_text_does(text: str) -> None:
+    assert isinstance(mapped(text, {"x": 1}), RenderedMap)
+
+
+def test_functions_of_users_get_plain_texts() -> None:
+    seen: list[type] = []
+
+    def look(value: object) -> str:
+        seen.append(type(value))
+        return "seen"
+
+    mapped("{% set y %}a{% endset %}{{ look(y) }}", {"look": look})
+    assert set(seen) == {str}
+    assert MappedText("a") == "a"
