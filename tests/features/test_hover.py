@@ -367,9 +367,10 @@ input_keys:
 examples: [{user: {name: Ada}}]
 ---#}
 {% macro greet(who, mark="!") %}{{ who }}{{ mark }}{% endmacro %}
+{% set ns = namespace(count=0) %}
 {% block head %}
 - name: a
-  content: "{{ user.name }} {{ user['name'] }} {{ greet(1, mark='?') }}"
+  content: "{{ ns.count }}{{ user.name }} {{ user['name'] }} {{ greet(1, mark='?') }}"
 {% endblock %}
 """
 
@@ -381,7 +382,8 @@ examples: [{user: {name: Ada}}]
         ("user['na<CURSOR>me']", ["part of the input `user`, string", "Full name."]),
         ("{na<CURSOR>me: {type", ["part of the input `user`, string", "Full name."]),
         ("ma<CURSOR>rk='?'", ['`mark="!"`: parameter', 'greet(who, mark="!")']),
-        ("block he<CURSOR>ad", ["`head`: block", "`main.yml.j2`, line 7 (here)"]),
+        ("block he<CURSOR>ad", ["`head`: block", "`main.yml.j2`, line 8 (here)"]),
+        ("ns.co<CURSOR>unt", ["attribute of the namespace `ns`", "begins in line 7", "read in line 10"]),
     ],
 )
 def test_keys_arguments_and_blocks_are_told(words: str, expected: list[str]) -> None:

@@ -411,6 +411,19 @@ examples:
   content: "{{ message.con<CURSOR>tent }}{{ turn.content }}"
                        ^^^^^^^ read
 """,
+    "an attribute of a namespace, and not that of another one": """\
+{% set ns = namespace(count=0, other=1) %}
+                      ^^^^^ declaration
+{% set more = namespace(count=1) %}
+{% for turn in turns %}
+{% set ns.count = ns.co<CURSOR>unt + 1 %}
+          ^^^^^ write
+                     ^^^^^ read
+{% endfor %}
+- name: a
+  content: "{{ ns.count }}{{ more.count }}{{ ns.other }}{{ turns.count }}"
+                  ^^^^^ read
+""",
 }
 
 

@@ -298,6 +298,21 @@ customer:
   title: Ada
 """,
     ),
+    "an attribute of a namespace": (
+        """\
+{% set ns = namespace(count=0) %}
+{% set ns.count = ns.co<CURSOR>unt + 1 %}
+- name: a
+  content: "{{ ns.count }}{{ other.count }}"
+""",
+        "turns",
+        """\
+{% set ns = namespace(turns=0) %}
+{% set ns.turns = ns.turns + 1 %}
+- name: a
+  content: "{{ ns.turns }}{{ other.count }}"
+""",
+    ),
 }
 
 
@@ -326,10 +341,20 @@ REFUSED = {
         "x",
         "`items` cannot be renamed: it is a method of every mapping",
     ),
-    "an attribute of a namespace": (
-        "{% set n = namespace(count=1) %}\n- name: a\n  content: '{{ n.co<CURSOR>unt }}'\n",
+    "an attribute of a namespace that is handed on": (
+        "{% set n = namespace(count=1) %}\n- name: a\n  content: '{{ n.co<CURSOR>unt }}{{ f(n) }}'\n",
+        "x",
+        "`n` is handed on as a whole",
+    ),
+    "an attribute of what nobody knows": (
+        "{% set n = f(count=1) %}\n- name: a\n  content: '{{ n.co<CURSOR>unt }}'\n",
         "x",
         "`count` cannot be renamed: it is no key of an input",
+    ),
+    "an attribute that a namespace has already": (
+        "{% set n = namespace(count=1, x=2) %}\n- name: a\n  content: '{{ n.co<CURSOR>unt }}{{ n.x }}'\n",
+        "x",
+        "`x` is taken",
     ),
     "a filter": ("- name: a\n  content: '{{ a | tr<CURSOR>im }}'\n", "x", "`trim` cannot be renamed"),
     "a keyword": ("- name: a\n  content: '{% i<CURSOR>f a %}{% endif %}'\n", "x", "`if` cannot be renamed"),

@@ -16,7 +16,8 @@ from typing import Final, NamedTuple
 from promptls.features.symbols import Occurrence, Symbol, occurrence_steps, symbol_at
 from promptls.features.symbols.find import symbol_variable
 from promptls.features.symbols.key_doubts import doubt_steps
-from promptls.features.symbols.shared_variable import imported_file
+from promptls.features.symbols.namespaces import is_handed_on, namespace_of
+from promptls.features.symbols.shared_variable import imported_file, shared_variable
 from promptls.meaning.mentions import mention_at
 from promptls.meaning.scopes import GLOBALS, INJECTED
 from promptls.meaning.template import Template
@@ -114,9 +115,24 @@ def _renamable(snapshot: Snapshot, path: str, offset: int) -> Steps[Symbol]:
         raise WrongUse("a file is renamed among the files, not in what includes it")
     if symbol.kind == "key" and (reason := (yield from doubt_steps(snapshot, symbol))):
         raise WrongUse(f"{name} cannot be renamed: {reason}")
+    if symbol.kind == "attribute" and (reason := _handed_on(snapshot, symbol)):
+        raise WrongUse(f"{name} cannot be renamed: {reason}")
     if _is_lost_import(snapshot, symbol):
         raise WrongUse(f"{name} cannot be renamed: what it is imported from is not there")
     return symbol
+
+
+def _handed_on(snapshot: Snapshot, symbol: Symbol) -> str:
+    """Why an attribute of a namespace may stand where nobody sees it; empty where it does not."""
+    template = snapshot.template(symbol.home)
+    mention = mention_at(template.source, symbol.span.start) if template is not None else None
+    variable = namespace_of(template, mention) if template is not None and mention is not None else None
+    if template is None or variable is None:
+        return ""
+    shared, further = shared_variable(snapshot, symbol.home, variable)
+    if len(shared) > 1 or further or is_handed_on(template, variable):
+        return f"`{variable.name}` is handed on as a whole"
+    return ""
 
 
 def _nothing(template: Template, offset: int) -> str:
@@ -168,7 +184,7 @@ def _refuse_name(snapshot: Snapshot, symbol: Symbol, new: str, places: Iterable[
         raise WrongUse(f"{shown} is a word of Jinja's own")
     if symbol.kind == "key" and new in DICT_METHODS:
         raise WrongUse(f"{shown} is a method of every mapping")
-    if symbol.kind == "block":
+    if symbol.kind in {"attribute", "block"}:
         return
     if symbol.kind != "key":
         _refuse_hiding(snapshot, symbol, new)

@@ -74,6 +74,9 @@ def _in_statement(statement: Statement) -> Iterator[Mention]:
             yield Mention("imported", imported.name, imported.span, statement.template.span)
         if statement.keyword == "import" and statement.name:
             yield Mention("module", statement.name, statement.name_span, statement.template.span)
+    for target in statement.targets:
+        if isinstance(target, Attribute):
+            yield from _in_node(target)
     tests = () if statement.loop_test is None else (statement.loop_test,)
     for expression in (*statement.expressions, *tests):
         for node in walk(expression):

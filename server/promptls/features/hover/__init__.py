@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from promptls.features.experiment_runs import ExperimentRuns
+from promptls.features.hover.attribute import hover_attribute
 from promptls.features.hover.block import hover_block
 from promptls.features.hover.example import hover_example
 from promptls.features.hover.header_key import hover_header
@@ -37,6 +38,7 @@ def hover(
         hover_include(snapshot, path, template, offset, newest)
         or hover_word(snapshot, path, template, offset)
         or hover_block(snapshot, path, template, offset)
+        or hover_attribute(path, template, offset)
         or hover_key(snapshot, path, template, offset, newest)
         or hover_variable(snapshot, path, template, offset, newest)
         or hover_named(snapshot, path, template, offset, newest)

@@ -8,6 +8,7 @@ from promptls.features.symbols.declared_inputs import declared_at
 from promptls.features.symbols.file_names import name_span, reference_at
 from promptls.features.symbols.keys import key_symbol_at
 from promptls.features.symbols.macros import macro_meant, parameters_of
+from promptls.features.symbols.namespaces import attribute_at
 from promptls.features.symbols.part_names import part_name_at
 from promptls.features.symbols.shared_data import unread_input
 from promptls.features.symbols.shared_variable import imported_file
@@ -27,7 +28,7 @@ from promptls.workspace.contract import function_names
 from promptls.workspace.snapshot import Snapshot
 
 _KINDS: Final[dict[str, SymbolKind]] = {"macro": "macro", "parameter": "parameter", "import": "import"}
-NO_VARIABLES: Final = frozenset({"block", "key", "part", "section", "file"})
+NO_VARIABLES: Final = frozenset({"attribute", "block", "key", "part", "section", "file"})
 """Kinds of symbols that are no variables."""
 
 
@@ -42,7 +43,7 @@ def symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
     mention = mention_at(template.source, offset)
     if mention is not None:
         meant = _mentioned(snapshot, path, template, mention)
-        return meant if meant is not None else key_symbol_at(template, path, offset)
+        return meant or attribute_at(template, path, offset) or key_symbol_at(template, path, offset)
     reference = reference_at(template, offset)
     if reference is not None:
         target = snapshot.resolve(path, reference)

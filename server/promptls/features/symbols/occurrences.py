@@ -11,6 +11,7 @@ from promptls.features.symbols.file_names import file_places
 from promptls.features.symbols.find import NO_VARIABLES, symbol_variable
 from promptls.features.symbols.keys import key_places, key_places_in
 from promptls.features.symbols.macros import arguments_of, macro_of, other_names
+from promptls.features.symbols.namespaces import attribute_places
 from promptls.features.symbols.part_names import part_places
 from promptls.features.symbols.row_columns import row_column_places
 from promptls.features.symbols.shared_variable import shared_variable_steps
@@ -110,7 +111,10 @@ def _places_of_others(
             yield None
             yield each
     elif (template := snapshot.template(symbol.home)) is not None:
-        yield from part_places(template, symbol.home, symbol.kind, symbol.name)
+        if symbol.kind == "attribute":
+            yield from attribute_places(template, symbol)
+        else:
+            yield from part_places(template, symbol.home, symbol.kind, symbol.name)
 
 
 def _ordered(found: Iterable[Occurrence]) -> tuple[Occurrence, ...]:

@@ -11,6 +11,7 @@ from promptls.text.span import Span
 SymbolKind = Literal[
     "input",
     "key",
+    "attribute",
     "variable",
     "parameter",
     "macro",
@@ -22,8 +23,8 @@ SymbolKind = Literal[
     "section",
     "file",
 ]
-"""`key` is a key or attribute of an input's value, `function` one of a functions file, `own` a name of
-Jinja's or Prompt Poet's own."""
+"""`key` is a key or attribute of an input's value, `attribute` one of a namespace, `function` one of a
+functions file, `own` a name of Jinja's or Prompt Poet's own."""
 
 Use = Literal["declaration", "write", "read"]
 Where = Literal["template", "header", "data", "python"]
