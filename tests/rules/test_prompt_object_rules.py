@@ -20,6 +20,14 @@ KEYS = "input_keys: [question]\noutput_key: answer\n"
 EXAMPLES = "examples:\n  - {question: Why?, answer: null}\n"
 
 FOUND = {
+    "a misspelt key": (
+        "instruction: Ask.\ninput_kyes: [a]\n^^^^^^^^^^ misspelt-object-key\noutput_key: b\nexamlpes: []\n"
+        "^^^^^^^^ misspelt-object-key: Ragas ignores `examlpes`; did you mean `examples`?\nversion: 3\n"
+    ),
+    "keys that stand twice": (
+        "instruction: Ask.\ninstruction: Ask again.\n^^^^^^^^^^^ duplicate-key\ninput_keys: [a]\n"
+        "output_key: b\nexamples:\n- {a: 1, a: 2, b: 3}\n         ^ duplicate-key\n"
+    ),
     "an instruction that is null": "instruction: null\n             ^^^^ empty-instruction\n" + KEYS,
     "input keys that are null": DO + "input_keys:\n^^^^^^^^^^ missing-input-keys\noutput_key: a\n",
     "no input": DO + "input_keys: []\n            ^^ missing-input-keys\noutput_key: a\n",

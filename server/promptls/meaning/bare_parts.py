@@ -66,6 +66,8 @@ def is_file_like(chunk: Chunk, part: Part) -> bool:
     if _CERTIFICATE in value.text:
         return True
     tags = [tag for tag in chunk.tags if tag.kind == "output" and value.span.contains(tag.span.start)]
+    if len(tags) != 1 or _literal(chunk, part).strip("\"' \r\n|>-"):
+        return False
     return any(
         _is_foreign(node)
         for tag in tags

@@ -16,7 +16,7 @@ from promptls.syntax.yaml.compose import compose
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
 from promptls.syntax.yaml.salvage import TOP_KEY, may_be_left_out, mended_key
 from promptls.text.lines import line_end
-from promptls.text.nearest import did_you_mean
+from promptls.text.nearest import did_you_mean, nearest
 from promptls.text.span import NOWHERE, Span
 
 OPENING: Final = "{#---"
@@ -212,7 +212,12 @@ def _validated(
     if own_keys:
         known = {key: value for key, value in known.items() if key in Header.model_fields}
     settings, invalid = valid_part(Header, known)
-    return settings, tuple(_problem(tree, found) for found in invalid)
+    misspelt = {
+        (*found.path[:-1], nearest(str(found.path[-1]), _keys_at(found.path[:-1])))
+        for found in invalid
+        if found.is_unknown_key
+    }
+    return settings, tuple(_problem(tree, found) for found in invalid if found.path not in misspelt)
 
 
 def _problem(tree: Mapping, found: Invalid) -> HeaderProblem:

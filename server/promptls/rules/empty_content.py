@@ -51,7 +51,7 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
                 continue
             if key_text(entry) == "content" and _is_nothing(entry):
                 yield Finding(entry.key.span, "this part has no content", tuple(_removal(chunk, part)))
-            elif key_text(entry) == "sections" and _has_no_items(entry):
+            elif key_text(entry) == "sections" and _has_no_items(entry) and part.entry("content") is None:
                 yield Finding(entry.key.span, "this part has no sections", severity="error")
 
 

@@ -49,7 +49,8 @@ def check(context: FileContext) -> Iterator[Finding]:
     root = context.template.root
     value = root.value("output_type") if root else None
     word = scalar_text(value)
-    if value is None or word is None or word in {"json", "str"}:
+    is_text = isinstance(context.template.declarations.data.get("output_type"), str)
+    if value is None or word is None or word in {"json", "str"} or not is_text:
         return
     found = misspelt(value.span, "Ragas knows the output types `json` and `str`", word, ("json", "str"))
     of = release_of(context.template.declarations.data, context.project.ragas_version)

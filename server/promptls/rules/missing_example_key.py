@@ -47,6 +47,7 @@ from collections.abc import Iterator
 from promptls.rules.aspects import declarations
 from promptls.rules.mapping_edits import added_entry
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Fix, Rule
+from promptls.text.nearest import nearest
 from promptls.text.span import Span
 
 
@@ -59,8 +60,10 @@ def check(context: FileContext) -> Iterator[Finding]:
         wanted.append(output)
     for number, example in enumerate(declarations.examples, start=1):
         place = example.entries[0].key.span if example.entries else example.span
+        unknown = [str(key) for key in example.data if key not in wanted]
         for name in dict.fromkeys(wanted):
-            if name not in example.data:
+            # A misspelt key is told by `unknown-example-key`.
+            if name not in example.data and nearest(name, unknown) is None:
                 text = context.template.source.text
                 edit = added_entry(text, example.span, example.entries, f"{name}: null")
                 fixes = () if edit is None else (Fix(f"Add `{name}`, to be filled in", (edit,)),)

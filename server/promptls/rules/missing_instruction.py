@@ -32,8 +32,10 @@ from collections.abc import Iterator
 from promptls.meaning.kind import top_keys
 from promptls.rules.mapping_edits import added_entry
 from promptls.rules.rule import OBJECT_KINDS, FileContext, Finding, Fix, Rule
+from promptls.settings.header import HEADER_KEYS
 from promptls.syntax.yaml.nodes import key_text
-from promptls.systems.ragas.vocabulary import NEWER_FILE_KEYS
+from promptls.systems.ragas.vocabulary import NEWER_FILE_KEYS, PROMPT_KEYS
+from promptls.text.nearest import is_close
 
 
 def check(context: FileContext) -> Iterator[Finding]:
@@ -52,8 +54,9 @@ def missing_top_key(context: FileContext, key: str, written: str | None) -> Iter
     keys = top_keys(context.template.source)
     if root is None or not root.entries or key in keys or keys & NEWER_FILE_KEYS:
         return
-    if any(key_text(entry) is None for entry in root.entries):
-        return
+    unknown = keys - {*PROMPT_KEYS, *HEADER_KEYS}
+    if any(key_text(entry) is None for entry in root.entries) or any(is_close(each, key) for each in unknown):
+        return  # a misspelt key is told by `misspelt-object-key`
     before = root.entry("examples") if key != "instruction" else None
     edit = (
         added_entry(context.template.source.text, root.span, root.entries, written, before)

@@ -4,7 +4,8 @@
 
 Reports the special tokens of the tiktoken encoding (`<|endoftext|>`, `<|endofprompt|>`, with `cl100k_base`
 also `<|fim_prefix|>` and its like) in a content, and markers that look like Prompt Poet's `<|space|>`
-misspelt. Any other marker of this form, such as `<|im_start|>`, is a hint: to tiktoken it is plain text.
+misspelt. The first other marker of this form in a part, such as `<|im_start|>`, is a hint: to tiktoken it
+is plain text.
 
 ## Why is this bad?
 
@@ -59,9 +60,14 @@ def check_declared(chunk: Chunk, declarations: Declarations, project: Project) -
         return
     encoding = declarations.settings.encoding or project.encoding
     refused = _OF_EVERY_ENCODING | _MORE.get(encoding, frozenset())
-    for content in chunk_contents(chunk):
-        for span in _markers(chunk, content):
-            yield from _of_marker(chunk.text[span.start : span.end], span, refused, encoding)
+    found = [
+        finding
+        for content in chunk_contents(chunk)
+        for span in _markers(chunk, content)
+        for finding in _of_marker(chunk.text[span.start : span.end], span, refused, encoding)
+    ]
+    hints = [finding for finding in found if finding.severity == "hint"]
+    yield from (finding for finding in found if finding.severity != "hint" or finding is hints[0])
 
 
 def _of_marker(marker: str, span: Span, refused: frozenset[str], encoding: str) -> Iterator[Finding]:

@@ -70,7 +70,7 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         if content.is_block:
             before = _indentation(chunk, content, inside.start)
             behind = 0 if _ends_with_line(content) else behind
-        if before:
+        if before and before < len(text):
             yield _finding(chunk, content, Span(inside.start, inside.start + before), at_start=True)
         if behind:
             yield _finding(chunk, content, Span(inside.end - behind, inside.end), at_start=False)

@@ -7,17 +7,22 @@ its own is an `if`. Then it fails when it is reached.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple
 
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import FileContext, Finding
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Piece, chunks_where, united
-from promptls.syntax.jinja.nodes import Conditional, Expression, Filter, Statement, Test, children
+from promptls.syntax.jinja.nodes import Conditional, Constant, Expression, Filter, Statement, Test, children
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.span import Span
 
+_NAMING: Final[Mapping[type, Mapping[str, int]]] = {
+    Filter: {"map": 0},
+    Test: {"select": 0, "reject": 0, "selectattr": 1, "rejectattr": 1},
+}
+"""The filters that take the name of a filter or a test, and at which place."""
 _FRAMES = frozenset({"if", "for", "macro", "call", "filter", "with", "set", "block"})
 
 
@@ -81,12 +86,22 @@ class Unknown:
                     for use in self._in_expression(expression, is_soft=is_soft):
                         yield use._replace(span=use.span.shifted(tag.span.start), tag=tag.span.start)
 
+    def _named_in(self, node: Expression) -> Iterator[_Use]:
+        """The unknown name that is handed to a filter as a text: `map("uper")`, `select("oddd")`."""
+        place = _NAMING[self._kind].get(node.name) if isinstance(node, Filter) else None
+        if not isinstance(node, Filter) or place is None or len(node.arguments) <= place:
+            return
+        named = node.arguments[place]
+        if isinstance(named, Constant) and isinstance(named.value, str) and named.value not in self._known:
+            yield _Use(named.value, Span(named.span.start + 1, named.span.end - 1), 0, is_soft=True)
+
     def _in_expression(self, expression: Expression, *, is_soft: bool | None) -> Iterator[_Use]:
         stack = [(expression, is_soft)]
         while stack:
             node, soft = stack.pop()
             if isinstance(node, self._kind) and node.name and node.name not in self._known:
                 yield _Use(node.name, node.name_span, 0, soft)
+            yield from self._named_in(node)
             inside = True if isinstance(node, Conditional) else soft
             stack.extend((child, inside) for child in reversed(children(node)))
 

@@ -76,6 +76,8 @@ def _of_key(entry: Entry) -> Iterator[Finding]:
             what = "text" if isinstance(value, Scalar) and value.tag == "str" else "anything else"
             message = f"`truncation_priority` is a number; truncation fails on {what}"
             yield Finding(value.span, message, tuple(_unquoted(value)))
+        case "sections" if isinstance(value, Mapping) and not value.entries:
+            pass  # that there are none is told by `empty-content`
         case "sections" if not isinstance(value, Sequence):
             yield Finding(value.span, "`sections` is a list of mappings with `name` and `content`")
         case "sections" if isinstance(value, Sequence):
