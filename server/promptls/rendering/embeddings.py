@@ -28,6 +28,7 @@ def _embeddings(texts: Sequence[str], model: str) -> Sequence[Sequence[float]]:
             raise OpenCompassError(
                 f"The sentence model `{model}` is not on this machine, and promptls fetches none.",
                 cause="OSError",
+                is_opencompass=False,
                 at=("retriever", "type"),
             ) from error
     embeddings: Sequence[Sequence[float]] = _models[model].encode(list(texts), show_progress_bar=False)

@@ -13,7 +13,7 @@ from promptls.rendering.evaluation_map import evaluation_map, with_places
 from promptls.rendering.evaluation_place import line_at
 from promptls.rendering.evaluation_view import RowPrompts, row_json
 from promptls.rendering.job import RenderJob
-from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering
+from promptls.rendering.outcome import EVALUATION_FAILURE, RenderedPart, RenderFailure, Rendering
 from promptls.rendering.source_map.render import render_mapped
 from promptls.rendering.source_map.templates import CompiledGroups
 from promptls.systems.opencompass.failure import OpenCompassError
@@ -23,7 +23,7 @@ from promptls.text.failure import Failure
 from promptls.text.nearest import did_you_mean
 from promptls.tokens.counting import count
 
-KIND: Final = "evaluation prompt"
+KIND: Final = EVALUATION_FAILURE
 
 
 _compiled = CompiledGroups()
@@ -60,7 +60,8 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
         asking = asking_of(loaded, choices[chosen], (train, test), counter, job.token_limit)
         shown = asking.prompts(index, row)
     except OpenCompassError as error:
-        return RenderFailure(KIND, error.message, job.path, line_at(job.text, error.at))
+        kind = KIND if error.is_opencompass else "unavailable"
+        return RenderFailure(kind, error.message, job.path, line_at(job.text, error.at))
     indices = [index]
     if wanted.rows != 1 and test:
         last = len(test) if wanted.rows == 0 else min(len(test), index + wanted.rows)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from promptls.rendering.packed_map import PackedMap
+
+EVALUATION_FAILURE: Final = "evaluation prompt"
+"""The kind of what OpenCompass fails at; what only promptls cannot do here is `unavailable`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class RenderFailure:
 
     kind: str
     """`functions`, `data`, `load`, `render`, `sandbox`, `yaml`, `parts`, `tokens`, `truncation`,
-    `prompt object`, `evaluation prompt`, `encoding`, `timeout`, `memory` or `crash`."""
+    `prompt object`, `evaluation prompt`, `unavailable`, `encoding`, `timeout`, `memory` or `crash`."""
     message: str
     """What is wrong, with the turns and the value that did it where they are known, and what to do."""
     path: str | None = None

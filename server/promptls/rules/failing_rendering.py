@@ -7,6 +7,9 @@ value that has not the shape that the template expects, at what its sandbox forb
 loop that takes longer, or more memory, than the settings allow (`rendering.timeout`,
 `rendering.memory`). Samples and functions that cannot be read are reported in the header.
 
+An evaluation prompt is asked for its first row, as OpenCompass asks it: reported is what its data
+make fail, such as a training row that is not there, or an answer that no label has.
+
 Where the values are made up, because nobody has given data, only time and memory are reported.
 What another rule finds on the line without rendering is left to that rule.
 
@@ -50,7 +53,7 @@ from typing import Final
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import Template
 from promptls.rendering.file_rendering import FileRendering, sample_words
-from promptls.rendering.outcome import RenderFailure
+from promptls.rendering.outcome import EVALUATION_FAILURE, RenderFailure
 from promptls.rules.rule import FileContext, Finding, RelatedPlace, Rule
 from promptls.text.span import Span
 
@@ -69,6 +72,11 @@ def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[
         span = context.template.declarations.value_span(_IN_HEADER[failure.kind])
         if span is not None:
             yield Finding(span, failure.message)
+    elif failure.kind == EVALUATION_FAILURE:
+        # What is wrong with the configuration alone is found without rendering, and better.
+        if rendering.is_exact and not _has_error(context):
+            span, related = _places(context, failure)
+            yield Finding(span, f"with {sample_words(rendering.sample)}: {failure.message}", related=related)
     elif failure.kind in _WHATEVER_THE_DATA or (failure.kind in _BY_DATA and rendering.is_exact):
         span, related = _places(context, failure)
         if not _is_known(context, span):
@@ -111,11 +119,18 @@ def _is_known(context: FileContext, span: Span) -> bool:
     )
 
 
+def _has_error(context: FileContext) -> bool:
+    """Whether a rule that needs no rendering finds an error in the file."""
+    from promptls.rules.check import check  # as above
+
+    return any(finding.severity == "error" for finding in check(context.snapshot, context.path))
+
+
 RULE = Rule(
     name="failing-rendering",
     summary="a prompt that does not render with its sample",
     severity="error",
     module=__name__,
-    kinds=frozenset({Kind.PARTS}),
+    kinds=frozenset({Kind.PARTS, Kind.EVALUATION}),
     check_rendering=check_rendering,
 )

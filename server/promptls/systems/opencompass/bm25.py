@@ -55,5 +55,6 @@ def _missing(package: str) -> OpenCompassError:
     return OpenCompassError(
         f"`BM25Retriever` needs the package `{package}`: install `promptls[opencompass]`.",
         cause="ModuleNotFoundError",
+        is_opencompass=False,
         at=("retriever", "type"),
     )

@@ -192,8 +192,10 @@ def _template(name: str, infer: Mapping[str, Any]) -> AnyTemplate | None:
     if kind == "PromptTemplate":
         return build_prompt_template(name, config)
     raise OpenCompassError(
-        f"OpenCompass has no template class `{kind}`: it is `PromptTemplate` or `RawPromptTemplate`.",
+        f"What the template class `{kind}` makes can be seen in OpenCompass only: promptls knows "
+        "`PromptTemplate` and `RawPromptTemplate`.",
         cause="KeyError",
+        is_opencompass=False,
         at=(name, "type"),
     )
 

@@ -22,15 +22,19 @@ class OpenCompassError(Exception):
 
     `cause` is the name of the exception that OpenCompass ends with and `said` that exception's text,
     which is often nothing but a key. `at` is empty where no single value is to blame.
+    `is_opencompass` is false for what OpenCompass can do and this machine cannot.
     """
 
-    def __init__(self, message: str, *, cause: str, said: str = "", at: ConfigPath = ()) -> None:
+    def __init__(
+        self, message: str, *, cause: str, said: str = "", at: ConfigPath = (), is_opencompass: bool = True
+    ) -> None:
         """Keep every field; `message` is also the exception's text."""
         super().__init__(message)
         self.message = message
         self.cause = cause
         self.said = said
         self.at = at
+        self.is_opencompass = is_opencompass
 
 
 def explained(function: Callable[Argument, Result]) -> Callable[Argument, Result]:

@@ -51,6 +51,7 @@ def build_retriever(config: Mapping[str, Any] | None) -> Retriever:
             if known
             else f"`{kind}` is no retriever of OpenCompass: promptls cannot tell what it picks.",
             cause="NotImplementedError",
+            is_opencompass=False,
             at=(*HERE, "type"),
         )
     needed, taken = RETRIEVER_ARGUMENTS[kind]
@@ -162,6 +163,7 @@ def _nearest(
             "`TopkRetriever` compares rows by the embeddings of a sentence model, and there is none here: "
             "install `sentence-transformers` and put the model on this machine, or take another retriever.",
             cause="ModuleNotFoundError",
+            is_opencompass=False,
             at=(*HERE, "type"),
         )
     model = str(retriever.arguments.get("sentence_transformers_model_name", _SENTENCE_MODEL))
