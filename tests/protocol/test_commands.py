@@ -61,7 +61,7 @@ async def test_a_preview_holds_parts_tokens_and_the_lines_that_made_them(editor:
 
     parts = made.rendering.parts
     assert [part.name for part in parts] == ["instructions", "turn 0", "turn 1", "question"]
-    assert [part.line for part in parts] == [7, None, None, 15]
+    assert [part.line for part in parts] == [7, 12, 12, 15]
     assert [part.kept for part in parts] == [False, True, True, True]
     assert parts[3].content == "bye"
     assert parts[3].tokens == 1

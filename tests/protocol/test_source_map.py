@@ -1,0 +1,64 @@
+"""What a preview says of where its characters come from, in the units and ranges of the protocol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from lsp_editor import Editor
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+PROMPT = """\
+{#---
+input_keys: [history]
+output_key: answer
+examples:
+  - {history: [{text: one}, {text: two 🎉 more}], answer: yes it is}
+---#}
+{% for message in history %}
+- name: message
+  content: "🎉 Said: {{ message.text }} {% include 'b.yml.j2' %}"
+{% endfor %}
+"""
+
+
+def covered(editor: Editor, lines: list[str], place: Any) -> str:
+    """The text in a range that lies on one line."""
+    assert place.start.line == place.end.line
+    line = lines[place.start.line]
+    first, last = place.start.character, place.end.character
+    return "".join(character for at, character in enumerate(line) if first <= editor.units(line[:at]) < last)
+
+
+async def test_each_part_leads_to_the_template_the_turns_and_the_data(editor: Editor) -> None:
+    editor.write("b.yml.j2", "(of {{ history | length }})")
+    uri = editor.open("a.yml.j2", PROMPT)
+
+    made = await editor.command("preview", uri=uri)
+
+    assert [file.rpartition("/")[2] for file in made.files] == ["a.yml.j2", "b.yml.j2"]
+    part = made.rendering.parts[1]
+    content = part.content.encode("utf-16-le")
+    texts = [PROMPT.splitlines(), ["(of {{ history | length }})"]]
+    found = [
+        (
+            content[2 * segment.start : 2 * segment.end].decode("utf-16-le"),
+            covered(editor, texts[segment.file], segment.range),
+            segment.verbatim,
+            segment.dataPath,
+        )
+        for segment in part.sourceMap.segments
+    ]
+    assert found == [
+        ("🎉 Said: ", "🎉 Said: ", True, None),
+        ("two 🎉 more", "{{ message.text }}", False, "history[1].text"),
+        (" ", " ", True, None),
+        ("(of ", "(of ", True, None),
+        ("2", "{{ history | length }}", False, "history"),
+        (")", ")", True, None),
+    ]
+    assert {turn for segment in part.sourceMap.segments for turn in segment.turns} == {
+        "turn 2 of `for message in history`"
+    }
+    assert made.rendering.sourceMap.segments[-1].end == len(made.rendering.text.encode("utf-16-le")) // 2
