@@ -1,4 +1,4 @@
-"""A variable that is to add up over the turns of a loop, and begins again with each of them."""
+"""Variables that are set in a loop for what follows behind it, where they are gone."""
 
 from __future__ import annotations
 
@@ -27,6 +27,16 @@ def adds_up(template: Template, name: str, outer: Binding, inner: Span) -> bool:
         reading.span.start >= behind and reading.binding is not None and reading.binding.span == outer.span
         for reading in template.names.readings_of(name)
     )
+
+
+def is_lost(template: Template, name: str, outer: Binding, inner: Span) -> bool:
+    """Whether nothing reads what a `set` at `inner` sets, and the outer variable of the name is read behind it."""
+    is_read_behind = False
+    for reading in template.names.readings_of(name):
+        if reading.binding is None or reading.binding.span == inner:
+            return False
+        is_read_behind |= reading.span.start > inner.end and reading.binding.span == outer.span
+    return is_read_behind
 
 
 def in_namespace(template: Template, name: str, outer: Binding) -> Iterator[Fix]:

@@ -4,8 +4,9 @@
 
 Reports a loop variable, a `with` and a `set` inside a loop or another block with names of its own, where
 the name is a declared input or is bound outside of the block already. Also a name that is Jinja's own
-(`range`, `dict`, `namespace`, …) or Prompt Poet's. A parameter of a macro is a hint. A variable that a
-loop is to add up (`{% set total = total + 1 %}`), and that is read behind the loop, is a warning.
+(`range`, `dict`, `namespace`, …) or Prompt Poet's. A parameter of a macro is a hint. It is a warning
+where a loop sets something for what follows behind it: where it is to add up
+(`{% set total = total + 1 %}`), and where only the outer variable is ever read.
 
 ## Why is this bad?
 
@@ -20,7 +21,7 @@ Inside the block the outer value cannot be reached. And what is `set` in a loop 
   content: |
     {%- for ticket in tickets %}
     {%- if ticket.is_open %}{% set found = true %}{% endif %}
-                                   ^^^^^ shadowed-variable: this sets another `found`, which is gone at the end of the turn; the outer one stays as it is
+                                   ^^^^^ shadowed-variable: this `found` is gone at the end of the turn, and nothing reads it; use a `namespace`
     {%- endfor %}
     {{ "Some are open." if found else "None is open." }}
 ```
@@ -48,7 +49,7 @@ from promptls.meaning.names import chunk_bindings
 from promptls.meaning.outline import pass_outline
 from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, NameEvent, Resolver, chunk_events, placed
 from promptls.rules.aspects import declarations, names
-from promptls.rules.lost_sum import adds_up, in_namespace
+from promptls.rules.lost_sum import adds_up, in_namespace, is_lost
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule, Severity
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
@@ -199,6 +200,12 @@ def _lost(
             f"each turn begins again with the outer `{event.name}`: only a `namespace` adds up over turns"
         )
         fixes = tuple(in_namespace(context.template, event.name, outer))
+        yield Finding(span, message, fixes, (related,), severity="warning")
+    elif is_turn and outer is not None and is_lost(context.template, event.name, outer, span):
+        fixes = tuple(in_namespace(context.template, event.name, outer))
+        message = (
+            f"this `{event.name}` is gone at the end of the turn, and nothing reads it; use a `namespace`"
+        )
         yield Finding(span, message, fixes, (related,), severity="warning")
     else:
         yield Finding(span, message, related=(related,))

@@ -3,8 +3,9 @@
 ## What it does
 
 Reports ` #` in a content that stands without quotes on the line of its key, and in the `instruction` of a
-prompt object. Where what follows may be a comment that is meant as one (`content: Hello. # a note`) it is
-a hint. Where a value is printed behind the `#`, or no space follows it, it is a warning.
+prompt object. It is a warning where nobody would write a comment like that: a value is printed behind the
+`#`, or a number or a single word follows it at once (`ticket #12`, `#hashtag`). Anything else, such as
+`content: Hello. # a note`, may be meant as a comment, and is a hint.
 
 ## Why is this bad?
 

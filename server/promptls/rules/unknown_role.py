@@ -39,7 +39,7 @@ from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.jinja.nodes import Conditional, Constant, Expression
+from promptls.syntax.jinja.nodes import Conditional, Constant, Expression, Filter, Operation
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scan import Tag
 from promptls.syntax.yaml.nodes import Entry, Scalar, key_text
@@ -74,15 +74,18 @@ def _of_entry(chunk: Chunk, part: Part, entry: Entry, project: Project) -> Itera
             )
             yield Finding(entry.key.span, "this role is empty: the model gets `null` for it", fixes)
     elif value.tag == "null" or value.text not in project.roles:
-        yield misspelt(value.span, f"no model knows the role `{value.text}`", value.text, project.roles)
+        shown = value.text.replace("\n", "\\n")
+        yield misspelt(value.span, f"no model knows the role `{shown}`", value.text, project.roles)
 
 
 def _line_behind(chunk: Chunk, key_end: int) -> Span:
-    """What stands on a key's line behind its colon: a value with the tags around it."""
+    """What stands on a key's line behind its colon: a value with the tags around it, without its quotes."""
     colon = chunk.text.find(":", key_end) + 1
     text = chunk.text[colon : line_end(chunk.text, colon)]
     start = colon + len(text) - len(text.lstrip())
-    return Span(start, max(start, colon + len(text.rstrip())))
+    end = max(start, colon + len(text.rstrip()))
+    is_quoted = end - start > 1 and chunk.text[start] in "'\"" and chunk.text[end - 1] == chunk.text[start]
+    return Span(start + 1, end - 1) if is_quoted else Span(start, end)
 
 
 def _certain(chunk: Chunk, span: Span) -> Iterator[tuple[str, Span]]:
@@ -122,6 +125,11 @@ def _literals(node: Expression, start: int) -> Iterator[tuple[str, Span]]:
         yield from _literals(node.then, start)
         if node.otherwise is not None:
             yield from _literals(node.otherwise, start)
+    elif isinstance(node, Operation) and set(node.operators) == {"or"}:
+        yield from _literals(node.operands[-1], start)
+    elif isinstance(node, Filter) and node.name in {"default", "d"}:
+        for argument in node.arguments[:1]:
+            yield from _literals(argument, start)
     elif isinstance(node, Constant) and isinstance(node.value, str):
         yield node.value, Span(node.span.start + 1, node.span.end - 1).shifted(start)
 
