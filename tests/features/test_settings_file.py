@@ -114,3 +114,17 @@ def test_no_place_of_any_prefix_fails() -> None:
     for end in range(len(text) + 1):
         complete_settings(*at(f"{text[:end]}|"))
         explain_setting(*at(f"{text[:end]}|{text[end:]}"))
+
+
+def test_files_are_offered_where_a_setting_names_one(tmp_path: Path) -> None:
+    for name in ("helpers.py", "rows.csv", "notes.md"):
+        (tmp_path / name).write_text("")
+    offered = {}
+    for text in ("functions = '|'", "[experiments.first]\ndataset = '|'"):
+        workspace = Workspace([tmp_path])
+        path = str(tmp_path / "promptls.toml")
+        workspace.open(path, text.replace(CURSOR, ""), 1)
+        found = complete_settings(workspace.snapshot, path, text.index(CURSOR))
+        offered[text.split(" = ")[0]] = [item.label for item in found.items] if found else []
+
+    assert offered == {"functions": ["helpers.py"], "[experiments.first]\ndataset": ["rows.csv"]}

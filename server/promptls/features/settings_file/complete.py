@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Final
 
 from promptls.features.completion.item import SETTING, Completion, Item
 from promptls.features.completion.made import made
+from promptls.features.completion.paths import file_paths
 from promptls.features.settings_file.place import TomlPlace, place_in, root_of
 from promptls.features.settings_file.schema import Schema, item_schema, keys_at, schema_at, type_words
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
 
+_FILES: Final = {"functions": (".py",), "dataset": (".csv", ".jsonl", ".ndjson", ".json", ".parquet")}
+"""How the files end that a setting may name."""
 _DESCRIBED: Final = 80
 _IN_QUOTES: Final = frozenset({"string", None})
 _MEANT_BY: Final = {'"': ("value",), "'": ("value",), ".": ("table", "key"), "[": ("table",)}
@@ -92,7 +96,9 @@ def _names(snapshot: Snapshot, path: str, keys: tuple[str, ...], schema: Schema)
         yield from ((str(each), "") for each in schema["enum"])
         return
     last = keys[-1] if keys else ""
-    if last == "encoding":
+    if last in _FILES:
+        yield from ((item.label, "") for item in file_paths(str(Path(path).parent), _FILES[last]))
+    elif last == "encoding":
         from promptls.tokens.encodings import ENCODING_NAMES
 
         yield from ((name, "") for name in ENCODING_NAMES)
