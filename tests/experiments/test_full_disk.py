@@ -1,17 +1,21 @@
 from __future__ import annotations
 
+import contextlib
+import csv
 import json
+import os
 import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from promptls.experiments.journal import read_journal
 from support.experiment_folder import Folder
-from support.model_server import ModelServer
+from support.model_server import ModelServer, Reply
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX's")
 
@@ -66,8 +70,6 @@ def test_a_folder_that_cannot_be_made_is_named(folder: Folder) -> None:
 def test_a_killed_run_leaves_its_finished_rows_readable(folder: Folder, server: ModelServer) -> None:
     import threading
 
-    from support.model_server import Reply
-
     held = threading.Event()
     server.reply = lambda body: (
         Reply(wait=held) if body["messages"][-1]["content"] > "text 3" else Reply("ok")
@@ -87,8 +89,6 @@ def test_a_killed_run_leaves_its_finished_rows_readable(folder: Folder, server: 
 
 def test_an_interrupted_run_says_where_its_finished_rows_are(folder: Folder, server: ModelServer) -> None:
     import threading
-
-    from support.model_server import Reply
 
     held = threading.Event()
     server.reply = lambda body: (
@@ -116,10 +116,64 @@ def test_an_interrupted_run_says_where_its_finished_rows_are(folder: Folder, ser
 def _journal_with(results: Path, count: int) -> Path:
     import time
 
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         for path in results.glob("*.partial.jsonl"):
             if len(list(read_journal(path))) >= count:
                 return path
         time.sleep(0.02)
     raise AssertionError("the rows were not finished in time")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own with 256 KiB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("file systems cannot be mounted here")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_run_goes_on_when_a_full_disk_has_space_again(small_disk: Path, server: ModelServer) -> None:
+    folder = Folder(small_disk).serve(server).write(model="office", rows=30)
+    server.reply = lambda body: Reply(f"to {body['messages'][-1]['content']}")
+    ballast = small_disk / "ballast"
+    with ballast.open("wb") as stream, contextlib.suppress(OSError):
+        # All but some blocks: enough to begin, too little to end.
+        stream.write(b"x" * (free_bytes(small_disk) - 120 * 1024))
+    command = [sys.executable, "-m", "promptls", "run", str(folder.prompt)]
+    taken = 0
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    while done.returncode == 0 and taken < 20:
+        # It was enough this time: the next run finds less.
+        with (small_disk / f"more{taken}").open("wb") as stream, contextlib.suppress(OSError):
+            stream.write(b"x" * (free_bytes(small_disk) - 12 * 1024))
+        taken += 1
+        done = subprocess.run([*command, "--fresh"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "the results cannot be written: no space left on device" in done.stderr
+    assert "--resume" in done.stderr
+    (journal,) = folder.results.glob("*.partial.jsonl")
+    kept = len(list(read_journal(journal)))
+    asked = len(server.requests)
+    for path in [ballast, *small_disk.glob("more*")]:
+        path.unlink()
+    again = [sys.executable, "-m", "promptls", "run", "--resume", str(journal), "--fresh"]
+    done = subprocess.run(again, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(server.requests) == asked + 30 - kept
+    newest = max(folder.results.glob("*.csv"), key=lambda path: path.stat().st_mtime_ns)
+    with newest.open(encoding="utf-8", newline="") as stream:
+        assert [row["response"] for row in csv.DictReader(stream)] == [
+            f"to text {number}" for number in range(1, 31)
+        ]
+
+
+def free_bytes(folder: Path) -> int:
+    state = os.statvfs(folder)
+    return state.f_bavail * state.f_frsize
