@@ -314,6 +314,16 @@ def test_groups_render_as_the_whole_text_does(text: str) -> None:
     assert isinstance(mapped(text, {"x": 1}), RenderedMap)
 
 
+def test_a_place_of_the_template_leads_to_all_that_it_made() -> None:
+    text = "a{% for x in xs %}{{ x }};{% endfor %}"
+    source_map = mapped(text, {"xs": ["one", "two"]})
+    made = [
+        [source_map.text[each.start : each.end] for each in source_map.places(PATH, text.index(place))]
+        for place in ("a", "{{", ";", "{%")
+    ]
+    assert made == [["a"], ["one", "two"], [";", ";"], []]
+
+
 def test_functions_of_users_get_plain_texts() -> None:
     seen: list[type] = []
 

@@ -86,6 +86,14 @@ class RenderedMap:
             return offset
         return offset + bisect_right(self._breaks[path], offset - 1)
 
+    def places(self, path: str, offset: int) -> list[Segment]:
+        """The segments that the character at `offset` of a file has made: one for each turn of a loop."""
+        return [
+            segment
+            for segment in self.segments
+            if segment.path == path and segment.first <= offset < segment.last
+        ]
+
     def line(self, path: str, offset: int) -> int:
         """The 0-based line of an offset in the text that Jinja reads of a file."""
         text = self._texts.get(path, "")

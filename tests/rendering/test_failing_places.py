@@ -1,0 +1,80 @@
+"""Where a failed rendering went wrong: the file, the line, the turn of the loop and the value that did it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from promptls.rendering.execute import execute
+from promptls.rendering.job import RenderJob
+from promptls.rendering.outcome import RenderFailure
+
+FOLDER = "/project"
+HISTORY = [{"text": "fine"}, {"text": "broken\nline"}, {}]
+
+
+def failure(text: str, data: dict[str, Any], **files: str) -> RenderFailure:
+    unsaved = {f"{FOLDER}/{name}": its for name, its in files.items()}
+    outcome = execute(RenderJob(f"{FOLDER}/main.yml.j2", text, data, unsaved=unsaved))
+    assert isinstance(outcome, RenderFailure)
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        (
+            "- name: a\n  content: |\n{% for m in history %}\n    {{ m.text }}\n{% endfor %}\n",
+            ("main.yml.j2", 3),
+            "in turn 2 of `for m in history` because of the value 'broken\\nline'",
+        ),
+        (
+            "{% for m in history %}\n- name: b\n  content: '{{ m.text.a.b }}'\n{% endfor %}\n",
+            ("main.yml.j2", 2),
+            "in turn 1 of `for m in history` where `m` is {'text': 'fine'}",
+        ),
+        (
+            "{% for m in history %}{% include 'part' %}{% endfor %}",
+            ("part", 1),
+            "in turn 3 of `for m in history` where `m` is {}",
+        ),
+        (
+            "{% macro f(m) %}\n{{ m.text + 1 }}{% endmacro %}{% for m in history %}{{ f(m) }}{% endfor %}",
+            ("main.yml.j2", 1),
+            "in turn 1 of `for m in history`",
+        ),
+        (
+            "{% for m in history %}\n- name: a\n  {{ 'con' if loop.last else 'content' }}: x\n{% endfor %}",
+            ("main.yml.j2", 1),
+            "in turn 3 of `for m in history`",
+        ),
+        (
+            "{% for m in history %}{% for key in m %}{{ m[key].__class__ }}{% endfor %}{% endfor %}",
+            ("main.yml.j2", 0),
+            "in turn 1 of `for m in history`, turn 1 of `for key in m` where `key` is 'text'",
+        ),
+        (
+            "- name: a\n  content: x\n{% include 'main.yml.j2' %}",
+            ("main.yml.j2", 2),
+            "never comes to an end: a file includes itself",
+        ),
+        (
+            "- name: {{ escape_special_characters(5) }}",
+            ("main.yml.j2", 0),
+            "takes nothing but text ('int' object has no attribute 'replace')",
+        ),
+    ],
+)
+def test_a_failure_names_its_place_its_turn_and_its_value(
+    text: str, place: tuple[str, int], words: str
+) -> None:
+    part = "- name: b\n  content: {{ 1 // (m | length) }}\n"
+    found = failure(text, {"history": HISTORY}, part=part, **{"main.yml.j2": text})
+    assert words in found.message
+    assert (found.path, found.line) == (f"{FOLDER}/{place[0]}", place[1])
+
+
+def test_a_failure_in_an_included_file_names_the_include() -> None:
+    found = failure("\n\n{% include 'part' %}", {}, part="- name: {{ missing.x }}")
+    assert (found.path, found.line, found.include_line) == (f"{FOLDER}/part", 0, 2)
