@@ -134,20 +134,25 @@ def same(result: dict[str, Any]) -> tuple[Any, Any]:
 
 def peer_results(interpreter: Path, folder: Path, jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What Prompt Poet takes for the same jobs."""
-    package = importlib.util.find_spec("bpe_openai")
-    assert package is not None
-    assert package.submodule_search_locations
-    packed = Path(package.submodule_search_locations[0], "data", "o200k_base.tiktoken.gz")
-    ranks = folder / "ranks"
-    ranks.write_bytes(gzip.decompress(packed.read_bytes()))
     request = folder / "jobs.json"
-    request.write_text(json.dumps({"ranks": str(ranks), "jobs": jobs}), "utf-8")
+    request.write_text(json.dumps({"ranks": str(ranks_file(folder)), "jobs": jobs}), "utf-8")
     script = Path(__file__).with_name("prompt_poet_peer.py")
     done = subprocess.run(
         [str(interpreter), str(script), str(request)], stdout=subprocess.PIPE, text=True, check=True
     )
     results: list[dict[str, Any]] = json.loads(done.stdout)
     return results
+
+
+def ranks_file(folder: Path) -> Path:
+    """The vocabulary of o200k_base as a file that the peer reads, so that nothing is fetched."""
+    package = importlib.util.find_spec("bpe_openai")
+    assert package is not None
+    assert package.submodule_search_locations
+    packed = Path(package.submodule_search_locations[0], "data", "o200k_base.tiktoken.gz")
+    ranks = folder / "ranks"
+    ranks.write_bytes(gzip.decompress(packed.read_bytes()))
+    return ranks
 
 
 def print_table(

@@ -4,8 +4,8 @@
     python tests/benchmarks/preview.py --python PATH        with the Prompt Poet of that interpreter
 
 A character is typed into the middle of an open file, and the preview asked for at once, as the panel
-does: the time ends when the client has read the rendered parts with their counts. Prompt Poet renders,
-loads and tokenizes each of the same texts in a process that has done nothing else. What both come to
+does: the time ends when the client has read the rendered parts with their counts. After each key, Prompt
+Poet renders, loads and tokenizes the same text, in a process that does nothing else. What both come to
 must be equal, to the character and to the token, or the run fails.
 """
 
@@ -14,23 +14,68 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 from client import Client
-from library import data_of, peer_environment, peer_results
 from templates import HEADER, template
 
+from library import data_of, peer_environment, ranks_file
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 SIZES = (50, 500, 5_000)
-KEYS = 40
+KEYS = 25
 """How many characters are typed; the first ones, while everything is cold, do not count."""
 COLD = 5
 TURNS = 8
+PAUSE_SECONDS = 0.15
+"""People do not type faster than this, and the server looks at the text meanwhile."""
 MOST = 2.0
 """How many times as long as Prompt Poet a preview may take."""
+
+
+class Peer:
+    """Prompt Poet in a process of its own, which renders one text after another."""
+
+    def __init__(self, interpreter: Path, folder: Path) -> None:
+        request = folder / "peer.json"
+        request.write_text(json.dumps({"ranks": str(ranks_file(folder))}), "utf-8")
+        command = [str(interpreter), str(Path(__file__).with_name("prompt_poet_peer.py")), str(request)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._path = folder / "typed.yml.j2"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def measured(self, text: str) -> dict[str, Any]:
+        """What Prompt Poet takes for the text, and what it comes to."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._path.write_text(text, "utf-8")
+        job = {
+            "path": str(self._path),
+            "data": [data_of(TURNS)],
+            "token_limit": -1,
+            "truncation_step": None,
+            "is_counted": True,
+            "from_cache": False,
+        }
+        print(json.dumps(job), file=self._process.stdin, flush=True)
+        result: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return result
 
 
 def main() -> None:
@@ -39,23 +84,54 @@ def main() -> None:
     parser.add_argument("--keys", type=int, default=KEYS)
     arguments = parser.parse_args()
     interpreter = arguments.python or peer_environment()
+    if interpreter is None:
+        sys.exit("without Prompt Poet there is nothing to compare with")
+    print("from a key to its preview, milliseconds\n")
+    print(f"{'lines':>8}{'promptls p50':>16}{'p95':>9}{'Prompt Poet p50':>18}{'ratio':>8}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         (folder / "data.json").write_text(json.dumps(data_of(TURNS)), "utf-8")
-        ours = [measured(folder, size, arguments.keys) for size in SIZES]
-        jobs = [job(folder, size, arguments.keys) for size in SIZES]
-        theirs = peer_results(interpreter, folder, jobs) if interpreter else None
-    print_table(ours, theirs)
-    for our, their in zip(ours, theirs or (), strict=False):
-        if (our["string"], our["tokens"]) != (their["string"], their["tokens"]):
-            sys.exit("promptls and Prompt Poet come to something else")
+        with Peer(interpreter, folder) as peer:
+            for size in SIZES:
+                ours, theirs = measured(folder, peer, size, arguments.keys)
+                p50, p95, their = statistics.median(ours), sorted(ours)[-2], statistics.median(theirs)
+                print(f"{size:>8,}{p50:>16.1f}{p95:>9.1f}{their:>18.1f}{p50 / their:>8.2f}")
+    print(f"\na ratio of at most {MOST:g} is wanted")
 
 
-def texts(size: int, keys: int) -> list[str]:
-    """The file's text, and its text behind each key."""
-    text = template(size).replace(HEADER.splitlines()[1], f"{HEADER.splitlines()[1]}\nsamples: data.json", 1)
+def measured(folder: Path, peer: Peer, size: int, keys: int) -> tuple[list[float], list[float]]:
+    """What promptls takes from each key to its preview, and what Prompt Poet takes for the same text."""
+    path = folder / f"prompt-{size}.yml.j2"
+    named = HEADER.splitlines()[1]
+    text = template(size).replace(named, f"{named}\nsamples: data.json", 1)
+    path.write_text(text, "utf-8")
+    uri = path.as_uri()
     place = typing_place(text)
-    return [text[:place] + "x" * count + text[place:] for count in range(keys + 1)]
+    line, column = text.count("\n", 0, place), place - text.rfind("\n", 0, place) - 1
+    ours: list[float] = []
+    theirs: list[float] = []
+    with Client([sys.executable, "-m", "promptls"], folder) as client:
+        client.initialize()
+        document = {"uri": uri, "languageId": "promptls", "version": 1, "text": text}
+        client.notify("textDocument/didOpen", {"textDocument": document})
+        preview(client, uri)
+        for number in range(keys):
+            where = {"line": line, "character": column + number}
+            change = {"range": {"start": where, "end": where}, "text": "x"}
+            changed = {"textDocument": {"uri": uri, "version": number + 2}, "contentChanges": [change]}
+            text = text[: place + number] + "x" + text[place + number :]
+            started = time.perf_counter()
+            client.notify("textDocument/didChange", changed)
+            found = preview(client, uri)["rendering"]
+            took = 1000 * (time.perf_counter() - started)
+            time.sleep(PAUSE_SECONDS)
+            their = peer.measured(text)
+            if (found["string"], found["tokens"]) != (their["string"], their["tokens"]):
+                sys.exit("promptls and Prompt Poet come to something else")
+            if number >= COLD:
+                ours.append(took)
+                theirs.append(their["first"])
+    return ours, theirs
 
 
 def typing_place(text: str) -> int:
@@ -64,75 +140,11 @@ def typing_place(text: str) -> int:
     return text.index(marker, len(text) // 2 if text.count(marker) > 1 else 0) + len(marker)
 
 
-def measured(folder: Path, size: int, keys: int) -> dict[str, Any]:
-    """What promptls takes from key to preview, in milliseconds, and what it shows in the end."""
-    path = folder / f"prompt-{size}.yml.j2"
-    first, *others = texts(size, keys)
-    path.write_text(first, "utf-8")
-    uri = path.as_uri()
-    place = typing_place(first)
-    line, column = first.count("\n", 0, place), place - first.rfind("\n", 0, place) - 1
-    times: list[float] = []
-    with Client([sys.executable, "-m", "promptls"], folder) as client:
-        client.initialize()
-        document = {"uri": uri, "languageId": "promptls", "version": 1, "text": first}
-        client.notify("textDocument/didOpen", {"textDocument": document})
-        found = preview(client, uri)
-        for number in range(len(others)):
-            where = {"line": line, "character": column + number}
-            change = {"range": {"start": where, "end": where}, "text": "x"}
-            versioned = {"uri": uri, "version": number + 2}
-            started = time.perf_counter()
-            client.notify(
-                "textDocument/didChange", {"textDocument": versioned, "contentChanges": [change]}
-            )
-            found = preview(client, uri)
-            times.append(1000 * (time.perf_counter() - started))
-            # People do not type faster than this, and the server looks at the text meanwhile.
-            time.sleep(0.12)
-    counted = times[COLD:]
-    rendering = found["rendering"]
-    return {
-        "p50": statistics.median(counted),
-        "p95": statistics.quantiles(counted, n=20)[-1],
-        "string": rendering["string"],
-        "tokens": rendering["tokens"],
-    }
-
-
 def preview(client: Client, uri: str) -> Any:
     """What the panel shows."""
     return client.request(
         "workspace/executeCommand", {"command": "promptls.preview", "arguments": [{"uri": uri}]}
     )
-
-
-def job(folder: Path, size: int, keys: int) -> dict[str, Any]:
-    """The same texts for Prompt Poet, each in a file of its own, as it caches none without being asked."""
-    paths = []
-    for number, text in enumerate(texts(size, keys)[COLD:]):
-        path = folder / f"typed-{size}-{number}.yml.j2"
-        path.write_text(text, "utf-8")
-        paths.append(str(path))
-    return {
-        "paths": paths,
-        "data": [data_of(TURNS)] * len(paths),
-        "token_limit": -1,
-        "truncation_step": None,
-        "is_counted": True,
-        "from_cache": False,
-    }
-
-
-def print_table(ours: list[dict[str, Any]], theirs: list[dict[str, Any]] | None) -> None:
-    print("from a key to its preview, milliseconds\n")
-    print(f"{'lines':>8}{'promptls p50':>16}{'p95':>9}{'Prompt Poet':>14}{'ratio':>8}")
-    for place, (size, our) in enumerate(zip(SIZES, ours, strict=True)):
-        their = theirs[place]["next"] if theirs else None
-        beside = f"{their:>14.1f}{our['p50'] / their:>8.2f}" if their else f"{'-':>14}{'-':>8}"
-        print(f"{size:>8,}{our['p50']:>16.1f}{our['p95']:>9.1f}{beside}")
-    if theirs:
-        print(f"\na ratio of at most {MOST:g} is wanted")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
     python tests/benchmarks/prompt_poet_peer.py JOBS.json
 
-Prints a JSON object: for each job its seconds, in milliseconds, and what it came to.
+Prints a JSON object: for each job its seconds, in milliseconds, and what it came to. Without jobs in the
+file it takes them from its input, one a line, and answers each with such an object.
 """
 
 from __future__ import annotations
@@ -23,33 +24,41 @@ def main() -> None:
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     encode = encoding(request["ranks"]).encode
+    if "jobs" not in request:
+        for line in sys.stdin:
+            print(json.dumps(measured(json.loads(line), encode)), flush=True)
+        return
+    print(json.dumps([measured(job, encode) for job in request["jobs"]]))
+
+
+def measured(job: dict[str, Any], encode: Any) -> dict[str, Any]:
+    """What one job takes: the first time, and the median of all others, if there are any."""
     from prompt_poet import Prompt
 
-    results = []
-    for job in request["jobs"]:
-        times, prompt = [], None
-        paths = job.get("paths") or [job["path"]] * len(job["data"])
-        for path, data in zip(paths, job["data"], strict=True):
-            started = time.perf_counter()
-            prompt = Prompt(
-                template_data=data,
-                template_path=path,
-                encode_func=encode,
-                token_limit=job["token_limit"],
-                truncation_step=job["truncation_step"],
-                from_cache=job["from_cache"],
-            )
-            if job["is_counted"]:
-                prompt.tokenize()
-                prompt.truncate()
-            text = prompt.string
-            times.append(1000 * (time.perf_counter() - started))
-        assert prompt is not None
-        tokens = len(prompt.tokens) if job["is_counted"] else None
-        results.append(
-            {"first": times[0], "next": statistics.median(times[1:]), "string": text, "tokens": tokens}
+    times, prompt = [], None
+    for data in job["data"]:
+        started = time.perf_counter()
+        prompt = Prompt(
+            template_data=data,
+            template_path=job["path"],
+            encode_func=encode,
+            token_limit=job["token_limit"],
+            truncation_step=job["truncation_step"],
+            from_cache=job["from_cache"],
         )
-    print(json.dumps(results))
+        if job["is_counted"]:
+            prompt.tokenize()
+            prompt.truncate()
+        text = prompt.string
+        times.append(1000 * (time.perf_counter() - started))
+    assert prompt is not None
+    tokens = len(prompt.tokens) if job["is_counted"] else None
+    return {
+        "first": times[0],
+        "next": statistics.median(times[1:] or times),
+        "string": text,
+        "tokens": tokens,
+    }
 
 
 def encoding(ranks_path: str) -> Any:
