@@ -68,8 +68,6 @@ export interface Rendering {
   seconds: number;
   /** What the real library would fail at later: counting, joining, truncating. */
   problems?: RenderingFailure[];
-  /** Present for evaluation prompts. */
-  viewer?: Viewer | null;
 }
 
 export interface RenderingFailure {
@@ -101,6 +99,8 @@ export interface PreviewResult {
   request?: { models: string[]; temperature: number | null; maxTokens: number | null; seed: number | null };
   /** URIs of the template files, for the segments of the source maps. */
   files?: string[];
+  /** Present for evaluation prompts. */
+  viewer?: Viewer | null;
   rendering: Rendering | null;
   failure: RenderingFailure | null;
 }
@@ -108,8 +108,8 @@ export interface PreviewResult {
 /** How an evaluation prompt was laid out for one row. */
 export interface Viewer {
   rows: number;
-  /** From 1. */
-  row: number;
+  /** From 0; null where the data is no row of the data set. */
+  row: number | null;
   prompts: { label: string | null; tokens: number }[];
   inferencer: string;
   retriever: string;

@@ -77,7 +77,7 @@ export function App() {
                   Nobody provides {result.standIns?.map((name) => `${name}()`).join(", ")}: a stand-in gives back its first argument.
                 </p>
               )}
-              {rendering.viewer == null ? null : <EvaluationLine viewer={rendering.viewer} />}
+              {result.viewer == null ? null : <EvaluationLine viewer={result.viewer} />}
               <ViewOf view={view.value} rendering={rendering} result={result} />
             </>
           )}
@@ -112,7 +112,7 @@ function ViewOf({ view: name, rendering, result }: ViewProperties) {
       return <Chat parts={rendering.parts} />;
     case "Text":
       // The prompts of an evaluation are laid out by their meta template, and not one after the other.
-      return rendering.viewer == null ? <OneText parts={rendering.parts} /> : <Plain text={textOf(name, rendering, result)} label="The prompts" />;
+      return result.viewer == null ? <OneText parts={rendering.parts} /> : <Plain text={textOf(name, rendering, result)} label="The prompts" />;
     case "Tokens":
       return <Tokens parts={rendering.parts} encoding={result.encoding} />;
     case "Request":

@@ -4,13 +4,12 @@ import type { PreviewResult, RowsAnswer, SampleName } from "../../protocol";
 import { grouped } from "../shared/format";
 import { Icon } from "../shared/icons";
 import { type Item, Picker } from "../shared/picker";
-import { ask, choose, shown } from "./store";
+import { ask, choose } from "./store";
 
 export function SamplePicker({ result }: { result: PreviewResult }) {
   const { sample, samples, dataset } = result;
   const named = samples.filter(({ row }) => row === undefined);
-  const viewer = shown.value.rendering?.viewer;
-  const rows = viewer?.rows;
+  const rows = result.viewer?.rows;
   const row = shownRow(result);
   const hasRows = rows !== undefined || (dataset ?? null) !== null;
 
@@ -65,8 +64,7 @@ export function SamplePicker({ result }: { result: PreviewResult }) {
 
 /** The row that is shown, from 0, where the data is one of the data set's rows. */
 function shownRow(result: PreviewResult): number | undefined {
-  const viewer = shown.value.rendering?.viewer;
-  return viewer == null ? result.sample?.row : viewer.row - 1;
+  return result.viewer?.row ?? result.sample?.row;
 }
 
 /** Goes to a neighbour of the row that is shown, or to the first one. */

@@ -127,7 +127,7 @@ function Head({ found }: { found: Lab }) {
         </h1>
         <span class="spacer" />
         {found.inputs.length < 2 ? null : (
-          <label>
+          <label class="labelled">
             Grows
             <select
               id="input"
@@ -142,7 +142,7 @@ function Head({ found }: { found: Lab }) {
             </select>
           </label>
         )}
-        <label>
+        <label class="labelled">
           Cache
           <select
             id="cache"
