@@ -107,6 +107,7 @@ def test_the_viewer_shows_rows_with_prompts_examples_and_tokens(render: Render) 
     assert made.viewer == {
         **rows[0],
         "rows": 3,
+        "asked": 3,
         "inferencer": "GenInferencer",
         "retriever": "FixKRetriever",
         "metaTemplate": "none",
@@ -184,6 +185,23 @@ def test_a_row_that_fails_leaves_the_others(render: Render) -> None:
     assert isinstance(made, Rendering)
     assert made.viewer is not None
     assert [bool(row.get("failure")) for row in made.viewer["all"]] == [False, False, True]
+
+
+def test_ranges_of_the_reader_choose_the_rows(render: Render) -> None:
+    ranged = READER.replace("{input", "{train_range: '[1:]', test_range: '[1:]', input")
+    text = FEW_SHOT.replace(READER, ranged).replace("[1, 0]", "[0]")
+    made = render(text, rows=0)
+    assert isinstance(made, Rendering)
+    assert made.viewer is not None
+    assert (made.viewer["rows"], made.viewer["asked"], made.viewer["row"]) == (3, 2, 2)
+    assert [(row["row"], row["prompts"][0]["text"]) for row in made.viewer["all"]] == [
+        (2, "two=2\nfour="),
+        (3, "two=2\nfive="),
+    ]
+    outside = render(text, row=1)
+    assert isinstance(outside, Rendering)
+    assert outside.viewer is not None
+    assert (outside.viewer["row"], outside.string) == (1, "two=2\nthree=")
 
 
 def test_jinja_makes_the_configuration_first(render: Render) -> None:

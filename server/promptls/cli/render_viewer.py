@@ -51,7 +51,7 @@ def view(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
         )
     for problem in outcome.problems:
         print_failure(problem, path)
-    rest = viewer["rows"] - len(viewer["all"])
+    rest = viewer["asked"] - len(viewer["all"])
     if rest > 0 and arguments.row is None and arguments.rows is None:
         print(f"note: {counted(rest, 'more row')}; `--rows N` and `--all` show them", file=sys.stderr)
     return int(failed)
@@ -94,7 +94,7 @@ def viewer_job(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> 
         )
     rows = 0 if arguments.all else arguments.rows or 1
     asked = evaluation_job(
-        snapshot, path, row=arguments.row or 1, rows=rows, meta_template=arguments.meta_template
+        snapshot, path, row=arguments.row, rows=rows, meta_template=arguments.meta_template
     )
     data: Mapping[str, Any] = {}
     if arguments.data is not None or (asked.data.test is None and not asked.data.examples):

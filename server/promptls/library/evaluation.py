@@ -122,10 +122,10 @@ class EvaluationPrompt(PromptTemplate):
         chosen = self._given.meta_template or next(iter(choices))
         if chosen not in choices:
             raise self._refused(f"There is no meta template `{chosen}`; there are: {', '.join(choices)}.")
-        index, row = asked_row(None, rows, given)
         try:
             counting = self._counting
             asking = asking_of(loaded, choices[chosen], (train, rows), counting.count, counting.token_limit)
+            index, row = asked_row(None, asking, rows, given)
             made = asking.prompts(index, row)
         except OpenCompassError as error:
             raise self._refused(error.message, _line_of(root, error.at)) from error

@@ -17,10 +17,10 @@ def viewer_json(made: FileRendering, sample: Sample) -> dict[str, Any] | None:
     found = made.rendering.viewer if made.rendering else None
     if found is None:
         return None
-    is_row = sample.name.startswith("row ")
+    word, _, number = sample.name.partition(" ")
     return {
         "rows": found["rows"],
-        "row": found["row"] - 1 if is_row else None,
+        "row": int(number) - 1 if word == "row" and number.isdecimal() else None,
         "prompts": found["prompts"],
         "examples": [{**each, "row": each["row"] - 1} for each in found["examples"]],
         "dropped": found["dropped"],

@@ -48,7 +48,6 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
     except Failure as failure:
         place = failure.place
         return RenderFailure("data", failure.message, str(place.path) if place else job.path)
-    index, row = asked_row(wanted.row, test, job.data)
     choices = meta_templates(loaded, wanted.meta_templates)
     chosen = wanted.meta_template or next(iter(choices))
     if chosen not in choices:
@@ -58,20 +57,22 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
     try:
         counter = partial(count, encoding=job.encoding)
         asking = asking_of(loaded, choices[chosen], (train, test), counter, job.token_limit)
+        index, row = asked_row(wanted.row, asking, test, job.data)
         shown = asking.prompts(index, row)
     except OpenCompassError as error:
         kind = KIND if error.is_opencompass else "unavailable"
         return RenderFailure(kind, error.message, job.path, line_at(job.text, error.at))
     indices = [index]
     if wanted.rows != 1 and test:
-        last = len(test) if wanted.rows == 0 else min(len(test), index + wanted.rows)
-        indices += range(index + 1, last)
+        last = len(asking.test) if wanted.rows == 0 else index + wanted.rows
+        indices += range(index + 1, min(last, len(asking.test)))
     first = shown.to_json(asking.count)
     viewer = {
         "rows": len(test),
         **first,
-        "row": index + 1,
-        "all": [first, *(row_json(asking, each, test[each]) for each in indices[1:])],
+        "row": wanted.row or shown.number,
+        "asked": len(asking.test),
+        "all": [first, *(row_json(asking, each, asking.test[each]) for each in indices[1:])],
         "inferencer": asking.evaluation.inferencer_class,
         "retriever": asking.evaluation.retriever.kind,
         "metaTemplate": chosen,

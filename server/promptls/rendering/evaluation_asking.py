@@ -11,6 +11,7 @@ from promptls.systems.opencompass.evaluation_prompt import build_evaluation_prom
 from promptls.systems.opencompass.failure import OpenCompassError
 from promptls.systems.opencompass.meta_template import build_meta_template, lay_out
 from promptls.systems.opencompass.prompt_list import Prompt, PromptList, Row
+from promptls.systems.opencompass.reader import chosen
 
 NO_META_TEMPLATE: Final = "none"
 """The layout of a base model without a meta template: the texts with line breaks between them."""
@@ -47,19 +48,23 @@ def asking_of(
 ) -> Asking:
     """All that prompts are made of: the configuration, a meta template, training and asked rows.
 
+    Of the rows, those count that the ranges of the reader leave.
     Raises OpenCompassError for a configuration that OpenCompass refuses.
     """
-    train, test = rows
     infer, reader = loaded.get("infer_cfg"), loaded.get("reader_cfg")
     evaluation = build_evaluation_prompt(
         infer if isinstance(infer, Mapping) else loaded, reader if isinstance(reader, Mapping) else None
     )
     limit = evaluation.inferencer.get("max_seq_len")
     limits = [each for each in (limit, token_limit) if isinstance(each, int) and each > 0]
+    train = chosen(rows[0], evaluation.reader.train_range, "train_range")
+    numbers = chosen(range(1, len(rows[1]) + 1), evaluation.reader.test_range)
+    test = [rows[1][number - 1] for number in numbers]
     return Asking(
         evaluation=evaluation,
         train=train,
         test=test,
+        numbers=tuple(numbers),
         pick=evaluation.picks(train, test, embedder()),
         meta=build_meta_template(meta, is_api=is_api(meta)),
         count=counter,
@@ -79,13 +84,20 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def asked_row(number: int | None, test: Sequence[Row], data: Mapping[str, Any]) -> tuple[int, Row]:
-    """The index and the values of the row that is asked; of data that is no row, the first index."""
-    if number is not None and 0 < number <= len(test):
-        return number - 1, test[number - 1]
-    if not data and test:
-        return 0, test[0]
-    index = next((index for index, row in enumerate(test) if row == data), 0)
+def asked_row(
+    number: int | None, asking: Asking, rows: Sequence[Row], data: Mapping[str, Any]
+) -> tuple[int, Row]:
+    """The index and the values of the row that is asked: row `number` of all `rows`, from 1, or the data.
+
+    The index is the row's among those that the reader's range leaves; of a row that it leaves out, the
+    one that the row would have without a range, and of data that is no row, the first.
+    """
+    if number is not None and 0 < number <= len(rows):
+        index = asking.numbers.index(number) if number in asking.numbers else number - 1
+        return index, rows[number - 1]
+    if not data and asking.test:
+        return 0, asking.test[0]
+    index = next((index for index, row in enumerate(asking.test) if row == data), 0)
     return index, data
 
 

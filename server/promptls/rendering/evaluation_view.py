@@ -82,6 +82,8 @@ class Asking:
     evaluation: EvaluationPrompt
     train: Sequence[Row]
     test: Sequence[Row]
+    numbers: tuple[int, ...]
+    """The numbers of the asked rows in their data set, from 1."""
     pick: Pick
     meta: MetaTemplate
     count: Callable[[str], int]
@@ -103,7 +105,11 @@ class Asking:
             asked.append(
                 AskedPrompt(label, made.prompt, laid, made.tokens, made.picked, made.examples, made.cuts)
             )
-        return RowPrompts(index + 1, tuple(asked))
+        return RowPrompts(self.number(index), tuple(asked))
+
+    def number(self, index: int) -> int:
+        """The number, from 1, of the row that is asked at an index."""
+        return self.numbers[index] if index < len(self.numbers) else index + 1
 
     def _laid_out(self, prompt: Prompt) -> LaidOut:
         return lay_out(prompt, self.meta, "ppl" if self.evaluation.weighs_labels else "gen")
@@ -141,4 +147,10 @@ def row_json(asking: Asking, index: int, row: Row) -> dict[str, Any]:
     try:
         return asking.prompts(index, row).to_json(asking.count)
     except OpenCompassError as error:
-        return {"row": index + 1, "prompts": [], "examples": [], "dropped": 0, "failure": error.message}
+        return {
+            "row": asking.number(index),
+            "prompts": [],
+            "examples": [],
+            "dropped": 0,
+            "failure": error.message,
+        }
