@@ -17,7 +17,7 @@ from promptls.rendering.outcome import RenderedPart, RenderedSection, RenderFail
 from promptls.rendering.packed_map import PackedMap, packed_map
 from promptls.rendering.source_map.parts import part_segments
 from promptls.rendering.source_map.render import render_mapped
-from promptls.rendering.source_map.rendered import RenderedMap, turn_words
+from promptls.rendering.source_map.rendered import RenderedMap, turns_words
 from promptls.rendering.source_map.stopped import item_words, line_outside, shortened, turns_at
 from promptls.rendering.source_map.templates import CompiledGroups
 from promptls.rendering.stand_in import stand_in
@@ -136,9 +136,9 @@ def _stopped(failure: RenderFailure, error: PromptPoetError, job: RenderJob) -> 
     outside = None if failure.path == job.path else line_outside(error.__cause__, job.path)
     if not turns:
         return replace(failure, include_line=outside)
-    words = item_words(turns[-1])
-    where = [f"in {', '.join(map(turn_words, turns))}", *([f"where {words}"] if words else [])]
-    return replace(_with_words(failure, where), turns=tuple(map(turn_words, turns)), include_line=outside)
+    told, words = turns_words(turns), item_words(turns[-1])
+    where = [f"in {', '.join(told)}", *([f"where {words}"] if words else [])]
+    return replace(_with_words(failure, where), turns=told, include_line=outside)
 
 
 def _with_words(failure: RenderFailure, where: Sequence[str]) -> RenderFailure:

@@ -91,7 +91,9 @@ def template_place(frame: FrameType | None) -> tuple[str, int] | None:
     while frame is not None:
         template = frame.f_globals.get("__jinja_template__")
         if template is not None and frame.f_code.co_filename == template.filename:
-            return template.filename, template.get_corresponding_lineno(frame.f_lineno) - 1
+            # Between two lines, a frame that runs has none.
+            number = frame.f_lineno or frame.f_code.co_firstlineno
+            return template.filename, template.get_corresponding_lineno(number) - 1
         frame = frame.f_back
     return None
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from promptls.rendering.source_map.data_paths import DataPaths, turns_of, written
-from promptls.rendering.source_map.pieces import Leaf, MappedText, leaves_of
+from promptls.rendering.source_map.pieces import Leaf, MappedText, Turn, leaves_of
 from promptls.text.lines import line_starts, place_of
+
+_MOST_TURNS: Final = 8
+"""How many turns are told; a recursive loop can be in hundreds."""
 
 
 class Segment(NamedTuple):
@@ -107,7 +110,7 @@ class RenderedMap:
         key = tuple(map(id, turns))
         found = self._turns.get(key)
         if found is None:
-            found = self._turns[key] = tuple(turn_words(turn) for turn in turns)
+            found = self._turns[key] = turns_words(turns)
         return found
 
     def _segment(self, leaf: Leaf, start: int) -> Segment:
@@ -138,6 +141,14 @@ def turn_words(turn: tuple[Any, ...]) -> str:
     """A turn in words."""
     _, file, site, number, _ = turn
     return f"turn {number} of `{file.sites[site].words}`"
+
+
+def turns_words(turns: Sequence[Turn]) -> tuple[str, ...]:
+    """Turns in words, the outermost first; of very many, those at both ends."""
+    words = tuple(map(turn_words, turns))
+    if len(words) <= _MOST_TURNS:
+        return words
+    return *words[:2], f"… {len(words) - 4} more …", *words[-2:]
 
 
 def _doubled_breaks(text: str) -> list[int]:
