@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
 
+from promptls.experiments.comparison_words import Chance, Verdict, amount, in_words, unit_of
 from promptls.experiments.definition import prompt_stem
 from promptls.experiments.history import MetricSummary, RunSummary, row_results
 from promptls.experiments.statistics import (
@@ -18,8 +18,6 @@ from promptls.experiments.statistics import (
 )
 from promptls.experiments.tally import good_class
 from promptls.text.failure import FilePlace, WrongUse
-
-Verdict = Literal["better", "worse", "undecided"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +158,7 @@ def _measured(before: RunSummary, after: RunSummary) -> _Pair:
             )
         notes += [
             f"{metric.name}: asked again about the same row, {name} differs from its mean by "
-            f"{_amount(metric.kind, spread)}{_unit(metric.kind)} (standard deviation)"
+            f"{amount(metric.kind, spread)}{unit_of(metric.kind)} (standard deviation)"
             for name, spread in zip(names, spreads, strict=True)
             if spread
         ]
@@ -230,60 +228,10 @@ def _judged(measured: _Measured, p_value: float, compared: int, name: str) -> Me
     verdict: Verdict = "undecided"
     if is_clear(p_value):
         verdict = "better" if (found.difference > 0) is not metric.lower_is_better else "worse"
-    words = _in_words(metric.kind, verdict, found, _Chance(p_value, compared), name)
+    words = in_words(metric.kind, verdict, found, Chance(p_value, compared), name)
     return MetricComparison(
         metric.name, metric.kind, verdict, found, p_value, compared, *measured.spreads, words
     )
-
-
-class _Chance(NamedTuple):
-    """The corrected p, and for how many differences."""
-
-    p_value: float
-    compared: int
-
-    def __str__(self) -> str:
-        said = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.2g}"  # noqa: PLR2004
-        return said if self.compared == 1 else f"{said} among {self.compared} comparisons"
-
-
-def _unit(kind: str) -> str:
-    return " points" if kind == "discrete" else ""
-
-
-def _in_words(kind: str, verdict: Verdict, found: Difference, chance: _Chance, name: str) -> str:
-    unit = _unit(kind)
-    if verdict != "undecided":
-        # "Worse by 25" needs no sign, and neither does its interval.
-        sign = 1 if found.difference > 0 else -1
-        low, high = sorted((sign * found.low, sign * found.high))
-        interval = f"95 % interval {_amount(kind, low)} to {_amount(kind, high)}, {chance}"
-        return f"{name} is {verdict} by {_amount(kind, sign * found.difference)}{unit} ({interval})"
-    interval = f"95 % interval {_amount(kind, found.low, '+')} to {_amount(kind, found.high, '+')}, {chance}"
-    if found.needed is None:
-        return f"cannot be told apart at n = {found.pairs}: both score the same ({interval})"
-    seen = f"difference {_amount(kind, found.difference, '+')}{unit}, {interval}"
-    if is_clear(found.p_value):
-        return (
-            f"cannot be told apart among {chance.compared} comparisons ({seen}): looked at alone it would "
-            "count, but of so many differences one like it may well be chance; run this comparison again "
-            "on rows of its own"
-        )
-    return (
-        f"cannot be told apart at n = {found.pairs} ({seen}); about {_rounded(found.needed)} rows "
-        "would be needed to be sure of a difference of this size"
-    )
-
-
-def _amount(kind: str, value: float, sign: str = "-") -> str:
-    """A difference for people, in points where it is one of shares; `sign` is that of a format."""
-    return f"{value * 100:{sign}.0f}" if kind == "discrete" else f"{value:{sign}.3g}"
-
-
-def _rounded(rows: int) -> str:
-    """A number of rows with two digits, because it is an estimate."""
-    digits = max(0, len(str(rows)) - 2)
-    return f"{round(rows, -digits):,}"
 
 
 def _names(before: RunSummary, after: RunSummary) -> tuple[str, str]:
