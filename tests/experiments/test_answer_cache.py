@@ -139,3 +139,10 @@ async def test_a_prompt_that_was_not_recorded_cannot_be_replayed(folder: Folder)
 def test_a_rendered_row_is_known_by_its_messages() -> None:
     assert digest_of([{"role": "user", "content": "a"}]) == digest_of([{"content": "a", "role": "user"}])
     assert RenderedRow().digest == ""
+
+
+async def test_an_edit_is_measured_by_the_last_run_over_all_rows(folder: Folder, asked: ModelServer) -> None:
+    whole = await folder.ask()
+    await folder.ask(rows="2")
+    planned = await folder.plan()
+    assert (planned.changed, planned.before) == (0, whole.manifest["run"])

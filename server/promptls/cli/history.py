@@ -122,7 +122,7 @@ def _row(run: KnownRun, metrics: list[str]) -> Row:
 
 
 def _said(run: KnownRun) -> str:
-    words = []
+    words: list[str] = []
     if run.status != "finished":
         words.append(run.status)
     if run.failed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from promptls.experiments.definition import Experiment, adjusted, define_experim
 from promptls.experiments.events import Planned
 from promptls.experiments.failed_rows import failing_numbers
 from promptls.experiments.find_run import find_interrupted, find_run
-from promptls.experiments.history import RunSummary, last_run
+from promptls.experiments.history import RunSummary, last_run, runs_of
 from promptls.experiments.journal import Journal, read_header, reopen_journal
 from promptls.experiments.manifest import described_model, hash_of_file, manifest_of
 from promptls.experiments.plan import Plan, plan_run
@@ -23,6 +24,9 @@ from promptls.experiments.row_rendering import RowRenderer, row_renderer
 from promptls.experiments.runner import FROM_THE_START, Continued
 from promptls.experiments.stored_results import good_results
 from promptls.text.failure import FilePlace, WrongUse
+
+# Runs that are looked through for one over all rows.
+LOOKED_BACK = 20
 
 
 class Prepared(NamedTuple):
@@ -52,7 +56,7 @@ async def prepared(request: RunRequest, renderer: RowRenderer | None = None) -> 
             plan = await plan_run(experiment, opened.choice, rows, cached=not request.fresh)
         try:
             continued = opened.continued(plan)
-            before = last_run(experiment.prompt, experiment=experiment.name, unsaved=request.unsaved)
+            before = _before(experiment)
             yield Prepared(plan, continued, planned(plan, before, opened))
         finally:
             plan.close()
@@ -131,6 +135,12 @@ def _question(plan: Plan, calls: int, share: float, cost: float | None) -> str |
         names = " and ".join(f"`{each.model}`" for each in unpriced)
         return f"The run makes {unknown:,} calls of {names}, whose price is not known. Run it?"
     return None
+
+
+def _before(experiment: Experiment) -> RunSummary | None:
+    """The last run over all rows; where there is none, the last one."""
+    runs = list(islice(runs_of(experiment.prompt, experiment=experiment.name), LOOKED_BACK))
+    return next((run for run in runs if run.rows_chosen is None), runs[0] if runs else None)
 
 
 def _new(request: RunRequest) -> _Opened:

@@ -244,7 +244,7 @@ def _keys(index: TableIndex, *, by_model: bool) -> dict[tuple[str, str, str, int
     for place, cells in enumerate(index.all_lines()):
         key = (cells.get("id", ""), cells.get("repeat", ""), cells.get("model", "") if by_model else "")
         seen[key] = seen.get(key, 0) + 1
-        found[(*key, seen[key])] = place
+        found[key[0], key[1], key[2], seen[key]] = place
     return found
 
 
