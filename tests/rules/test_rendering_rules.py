@@ -50,12 +50,16 @@ FOUND = {
     + "- name: a\n  content: {{ x.y.z }}\n  ^^^^^^^^^^^^^^^^^^^^ failing-rendering\n",
     "a limit of the settings' own": "{#---\ntoken_limit: 3\n             ^ over-token-limit\n---#}\n- name: a\n  content: one two three four five\n",
     "a question below a number of its own": "- name: history\n  truncation_priority: 1\n  content: b\n"
-    "- name: question\n  truncation_priority: 2\n                       ^ question-truncated-first: the question is cut before `history`: the highest `truncation_priority` goes first\n  content: c\n",
+    "- name: question\n  truncation_priority: 2\n                       ^ question-truncated-first: the question, 1 token, is cut before `history`, 1 token: the highest `truncation_priority` goes first\n  content: c\n",
     "a question that is all that may be cut": "- name: a\n  role: system\n  content: b\n- name: question\n  truncation_priority: 2\n"
     "                       ^ question-truncated-first: the question is the only part that may be cut\n  content: c\n",
     "a loop ahead of fixed text": "{% for each in turns %}\n^^^^^^^^^^^^^^^^^^^^^^^ unstable-prefix\n- name: a\n  content: b\n{% endfor %}\n"
     "- name: c\n  content: |\n    … 1,100 tokens of fixed text …\n",
     "fixed text in the same part": "- name: c\n  content: |\n    Hello {{ name }}!\n          ^^^^^^^^^^ unstable-prefix: where `name` differs from one request to the next, the 1,101 tokens of fixed text behind it are not read from the provider's cache; ahead of it they would be\n    … 1,100 tokens of fixed text …\n",
+    "fixed text in an included file": "- name: c\n  content: '{{ name | int }}'\n            ^^^^^^^^^^^^^^^^ unstable-prefix\n{% include 'long.yml.j2' %}\n"
+    "-- long.yml.j2 --\n- name: long\n  content: |\n    … 1,100 tokens of fixed text …\n",
+    "a change in an included file": "{#---\ninput_keys: [name]\n---#}\n{% include 'short.yml.j2' %}\n^^^^^^^^^^^^^^^^^^^^^^^^^^^^ unstable-prefix\n- name: long\n  content: |\n    … 1,100 tokens of fixed text …\n"
+    "-- short.yml.j2 --\n- name: short\n  content: '{{ name | int }}'\n",
 }  # fmt: skip
 
 SILENT = {
@@ -73,6 +77,8 @@ SILENT = {
     "fixed text ahead": "- name: c\n  content: |\n    … 1,100 tokens of fixed text …\n    {{ escape_special_characters(name) }}\n",
     "fixed text that only some requests have": "- name: a\n  content: '{{ name | int }}'\n{% if name %}\n- name: c\n  content: |\n    … 1,100 tokens of fixed text …\n{% endif %}\n",
     "short fixed text": "- name: a\n  content: '{{ name | int }}'\n- name: c\n  content: |\n    … 1,000 tokens of fixed text …\n",
+    "a file that is included only now and then": "- name: a\n  content: '{{ name | int }}'\n{% if name %}{% include 'long.yml.j2' %}{% endif %}\n"
+    "-- long.yml.j2 --\n- name: long\n  content: |\n    … 1,100 tokens of fixed text …\n",
     "an input of one value": "{#---\ninput_keys:\n  name: {const: Ada}\n---#}\n- name: a\n  content: Hello {{ name }}\n- name: c\n  content: |\n    … 1,100 tokens of fixed text …\n",
     "a call without an input": "- name: a\n  content: '{{ instructions() }}'\n- name: c\n  content: |\n    … 1,100 tokens of fixed text …\n",
 }  # fmt: skip

@@ -7,12 +7,13 @@ character that differs. Only text that stands in the file's own parts, outside o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from textwrap import dedent
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from promptls.meaning.parts import Part, chunk_items
+from promptls.meaning.references import TemplateReference, template_references
 from promptls.meaning.template import Template
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.nodes import Call, Filter, Name, walk
@@ -38,22 +39,31 @@ class _Piece(NamedTuple):
     names: tuple[str, ...]
 
 
-def unstable_prefix(template: Template) -> UnstablePrefix | None:
-    """Where the prompt first changes from request to request; None without fixed text behind it."""
-    inputs = template.names.input_names
-    if not inputs:
+Included: TypeAlias = Callable[[TemplateReference], Template | None]
+"""The template that an include leads to."""
+
+
+def unstable_prefix(
+    template: Template, included: Included = lambda _reference: None
+) -> UnstablePrefix | None:
+    """Where the prompt first changes from request to request; None without fixed text behind it.
+
+    What an include outside of any block brings in counts where `included` gives its template: the place
+    of a change in there is the include's.
+    """
+    changing = (template.names.input_names | _declared(template)) - _constants(template)
+    if not changing:
         return None
-    changing = inputs - _constants(template)
     found: tuple[Span, str] | None = None
     fixed: list[str] = []
     depth = 0
     for start, chunk in zip(template.source.starts, template.source.chunks, strict=False):
-        if found is None and not _reads(chunk, changing):
+        references = template_references(chunk)
+        if found is None and not references and not _reads(chunk, changing):
             depth += _opened(chunk)
             continue
-        pieces = _pieces(chunk)
         texts: list[str] = []
-        for piece in pieces:
+        for piece in _with_included(chunk, references, included) if depth == 0 else _pieces(chunk):
             if found is None:
                 name = next((name for name in piece.names if name in changing), None)
                 if name is not None:
@@ -66,6 +76,35 @@ def unstable_prefix(template: Template) -> UnstablePrefix | None:
     if found is None or not fixed:
         return None
     return UnstablePrefix(*found, tuple(fixed))
+
+
+def _with_included(
+    chunk: Chunk, references: tuple[TemplateReference, ...], included: Included
+) -> Iterator[_Piece]:
+    """The pieces of a chunk that stands in no block, with those of what it includes itself."""
+    depth = 0
+    steps = {tag.span: _step(chunk, index) for index, tag in enumerate(chunk.tags)}
+    for piece in _pieces(chunk):
+        yield piece
+        if piece.text:
+            continue
+        depth += steps.get(piece.tag, 0)
+        reference = next(
+            (each for each in references if piece.tag.start <= each.span.start < piece.tag.end), None
+        )
+        if depth or reference is None or reference.keyword != "include":
+            continue
+        template = included(reference)
+        inside = 0
+        for below in template.source.chunks if template else ():
+            if inside == 0:
+                yield from (each._replace(tag=piece.tag) for each in _pieces(below))
+            inside += _opened(below)
+
+
+def _declared(template: Template) -> frozenset[str]:
+    """The inputs that the file declares; files that it includes may read more of them than it does itself."""
+    return frozenset(key.name for key in template.declarations.inputs or ())
 
 
 def _constants(template: Template) -> frozenset[str]:

@@ -23,6 +23,7 @@ from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.yaml.nodes import key_text
 from promptls.text.span import Span
 from promptls.tokens.encodings import is_approximate
+from promptls.workspace.request_prefix import request_prefix
 from promptls.workspace.snapshot import Snapshot
 
 _MOST_INCLUDED: Final = 50
@@ -186,11 +187,16 @@ def template_texts(template: Template) -> tuple[str, ...]:
 
 
 def included_texts(snapshot: Snapshot, path: str) -> tuple[str, ...]:
-    """The texts of the files that the one at `path` names itself, which a rendering counts as well."""
+    """The texts that a rendering counts because of what the file includes itself.
+
+    They are those of the files, and the fixed ones in them behind a changing input.
+    """
     template = snapshot.template(path)
     targets = {snapshot.resolve(path, reference) for reference in template.references} if template else set()
     found = [snapshot.template(target) for target in sorted(filter(None, targets))]
-    return tuple(each.source.text for each in found[:_MOST_INCLUDED] if each is not None)
+    texts = tuple(each.source.text for each in found[:_MOST_INCLUDED] if each is not None)
+    prefix = request_prefix(snapshot, path) if texts else None
+    return (*texts, *(prefix.fixed if prefix else ()))
 
 
 def rendered_parts(

@@ -25,7 +25,7 @@ answers to the history.
 - name: question
   role: user
   truncation_priority: 5
-                       ^ question-truncated-first: the question is cut before `history`: the highest `truncation_priority` goes first
+                       ^ question-truncated-first: the question, 6 tokens, is cut before `history`, 2 tokens: the highest `truncation_priority` goes first
   content: Why is the sky blue?
 ```
 
@@ -51,7 +51,7 @@ from collections.abc import Iterator, Sequence
 
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import PlacedPart
-from promptls.rendering.file_rendering import FileRendering, part_place, rendered_parts
+from promptls.rendering.file_rendering import FileRendering, counted, part_place, rendered_parts
 from promptls.rendering.outcome import RenderedPart
 from promptls.rules.key_edits import without_entry
 from promptls.rules.rule import FileContext, Finding, Fix, Rule
@@ -85,12 +85,15 @@ def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[
     )
     if placed is None or _is_one_of_many(placed, became, context, parts):
         return
-    spared = [
-        parts[index].name for block in blocks[number + 1 :] for index in range(block.left, block.right + 1)
-    ]
+    spared = [parts[index] for block in blocks[number + 1 :] for index in range(block.left, block.right + 1)]
     if spared:
-        names = ", ".join(f"`{name}`" for name in list(dict.fromkeys(spared))[:_MOST_NAMES])
-        message = f"the question is cut before {names}: the highest `truncation_priority` goes first"
+        names = ", ".join(
+            f"`{name}`" for name in list(dict.fromkeys(part.name for part in spared))[:_MOST_NAMES]
+        )
+        message = (
+            f"the question, {counted(question.tokens)}, is cut before {names}, "
+            f"{counted(sum(part.tokens for part in spared))}: the highest `truncation_priority` goes first"
+        )
     elif len(blocks) == 1 and _is_alone(blocks[0]):
         message = "the question is the only part that may be cut"
     else:

@@ -3,8 +3,8 @@
 ## What it does
 
 Reports the first place at which an input changes the prompt, where at least 1,024 tokens of
-fixed text stand behind it: text in the file's own parts, outside of any `if` and `for`. An
-input counts as changing unless the header declares it with `const`, or with an `enum` of one
+fixed text stand behind it: text in the parts of the file and of those that it includes, outside
+of any `if` and `for`. Of a change in an included file, the include is the place. An input counts as changing unless the header declares it with `const`, or with an `enum` of one
 value. The tokens are those of the prompt's encoding.
 
 1,024 tokens are what a prompt must have for OpenAI, and for most models of Anthropic, to keep
@@ -51,21 +51,22 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.meaning.kind import Kind
-from promptls.meaning.prefix import unstable_prefix
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rules.rule import FileContext, Finding, Rule
+from promptls.truncation.prefix_cache import CACHES
+from promptls.workspace.request_prefix import request_prefix
 
-LEAST_TOKENS: Final = 1024
-"""How many tokens a prompt must have for providers to keep its beginning."""
+CACHE: Final = CACHES["openai"]
+"""The cache whose rules count: those of the others keep a beginning of this length as well, or want more."""
 
 
 def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[Finding]:
     """A finding at the tag that prints the first changing input."""
-    prefix = unstable_prefix(context.template)
+    prefix = request_prefix(context.snapshot, context.path)
     if prefix is None:
         return
     tokens = sum(rendering.template_tokens.get(text, 0) for text in prefix.fixed)
-    if tokens < LEAST_TOKENS:
+    if not CACHE.readable(tokens):
         return
     yield Finding(
         prefix.span,

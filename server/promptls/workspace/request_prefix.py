@@ -1,0 +1,24 @@
+"""How far the beginning of a prompt is the same for every request, through what it includes."""
+
+from __future__ import annotations
+
+from promptls.meaning.prefix import UnstablePrefix, unstable_prefix
+from promptls.meaning.references import TemplateReference
+from promptls.meaning.template import Template
+from promptls.workspace.snapshot import Snapshot
+
+
+def request_prefix(snapshot: Snapshot, path: str) -> UnstablePrefix | None:
+    """Where the prompt of the file at `path` first changes, and the fixed texts behind that.
+
+    The files that it includes itself are looked into, those that they include are not.
+    """
+    template = snapshot.template(path)
+    if template is None:
+        return None
+
+    def included(reference: TemplateReference) -> Template | None:
+        target = snapshot.resolve(path, reference)
+        return snapshot.template(target) if target is not None and target != path else None
+
+    return unstable_prefix(template, included)
