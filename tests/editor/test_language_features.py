@@ -86,3 +86,16 @@ def test_inputs_and_functions_have_colours_of_their_own(workbench: Workbench, no
 
     colours = {word: colour(word) for word in ("text", "upper", "if")}
     assert len(set(colours.values())) == 3, colours
+
+
+@pytest.mark.usefixtures("notes")
+def test_the_settings_file_is_completed_and_explained(workbench: Workbench, example: Path) -> None:
+    (example / "promptls.toml").write_text("\n[rendering]\ntimeout = 9\n", "utf-8")
+    workbench.open_file("promptls.toml")
+    workbench.go_to(1)
+    workbench.type("enc")
+    suggested = workbench.page.locator(".suggest-widget .monaco-list-row.focused")
+    expect(suggested).to_contain_text("encoding")
+    workbench.screenshot("settings-file")
+    workbench.page.keyboard.press("Enter")
+    expect(workbench.page.locator(".view-line").first).to_contain_text('encoding = ""')
