@@ -101,7 +101,10 @@ def project(
         if trim:
             begin += len(literal) - len(literal.lstrip())
             literal = chunk.text[begin:end]
-        elif index and _is_left_out(chunk, chunk.tags[index - 1], begins_texts=begins_texts):
+        elif index and (
+            chunk.tags[index - 1].unclosed
+            or _is_left_out(chunk, chunk.tags[index - 1], begins_texts=begins_texts)
+        ):
             begin += len(literal) - len(literal.lstrip(" \t"))
             literal = chunk.text[begin:end]
         if tag and tag.trims_before:

@@ -162,7 +162,7 @@ def block_problems(source: Source) -> list[SyntaxProblem]:
         else:
             message = f"`end{tag.keyword}` closes nothing: no `{tag.keyword}` is open here"
             problems.append(SyntaxProblem("jinja", tag.span, message))
-    problems += [_never_closed(opening) for opening in stack]
+    problems += [_never_closed(source, opening) for opening in stack]
     return [problem for problem in problems if problem is not None]
 
 
@@ -222,6 +222,36 @@ def _behind_else(middle: BlockTag, opening: BlockTag) -> SyntaxProblem:
     return SyntaxProblem("jinja", middle.span, message, (Related(opening.span, "opened here"),))
 
 
-def _never_closed(opening: BlockTag) -> SyntaxProblem:
+def _never_closed(source: Source, opening: BlockTag) -> SyntaxProblem | None:
+    """The problem of a block that no tag closes; None where a tag that is still written has taken its end.
+
+    Of two blocks of which only one is closed, the one is to blame that begins in the middle of a line.
+    """
+    located = source.located(opening.span.start)
+    chunk = located.chunk
+    inside = opening.span.start - located.start
+    blamed = opening.span
+    own = next(tag for tag in chunk.tags if tag.span.start <= inside < tag.span.end)
+    lead = _lead(chunk, own.span.start)
+    for pair in chunk_blocks(chunk).pairs:
+        tag = chunk.tags[pair.opening]
+        if pair.keyword != opening.keyword or tag.span.start < inside:
+            continue
+        if tag.unclosed:
+            return None
+        end = chunk.tags[pair.closing].span
+        lines = chunk.text[tag.span.end : end.start]
+        behind = lines.split("\n", maxsplit=1)[0]
+        is_below = "\n" in lines and _lead(chunk, end.start) == _lead(
+            chunk, chunk.tags[opening_tag].span.start
+        )
+        if is_below and behind.strip():
+            blamed = tag_tree(tag).statement.keyword_span.shifted(located.start + tag.span.start)
+            break
     message = f"`{opening.keyword}` is never closed: expected `end{opening.keyword}`"
-    return SyntaxProblem("jinja", opening.span, message)
+    return SyntaxProblem("jinja", blamed, message)
+
+
+def _lead(chunk: Chunk, offset: int) -> str:
+    """What stands ahead of a place on its line."""
+    return chunk.text[max(chunk.text.rfind("\n", 0, offset), chunk.text.rfind("\r", 0, offset)) + 1 : offset]

@@ -107,9 +107,13 @@ def _reading(chunk: Chunk, choices: dict[int, int]) -> _Reading:
 
 def _reading_of(chunk: Chunk, projection: Projection) -> _Reading:
     """What a projection of the chunk holds; aliases of anchors elsewhere are noted and read as plain text."""
-    span, is_dynamic = spans(projection), dynamics(chunk)
+    span, has_jinja = spans(projection), dynamics(chunk)
     text = projection.text
     aliases: list[tuple[str, Span]] = []
+
+    def is_dynamic(place: Span) -> bool:
+        return any(place == alias for _, alias in aliases) or has_jinja(place)
+
     composed = compose(text, span, is_dynamic)
     while composed.error and composed.error.alias and len(aliases) < _MOST_ALIASES:
         offset, name = composed.error.offset, composed.error.alias
