@@ -33,6 +33,8 @@ def never_equal(schema: Any, use: Use) -> Iterator[Finding]:
         if value is None or value == "":
             continue
         values = found.get("enum")
+        if "default" in found and found["default"] == value:
+            continue
         types = declared_types(found)
         if isinstance(values, list) and values and value not in values:
             yield _not_listed(use.path, compared, values)

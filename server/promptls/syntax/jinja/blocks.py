@@ -242,9 +242,7 @@ def _never_closed(source: Source, opening: BlockTag) -> SyntaxProblem | None:
         end = chunk.tags[pair.closing].span
         lines = chunk.text[tag.span.end : end.start]
         behind = lines.split("\n", maxsplit=1)[0]
-        is_below = "\n" in lines and _lead(chunk, end.start) == _lead(
-            chunk, chunk.tags[opening_tag].span.start
-        )
+        is_below = "\n" in lines and _lead(chunk, end.start) == lead
         if is_below and behind.strip():
             blamed = tag_tree(tag).statement.keyword_span.shifted(located.start + tag.span.start)
             break
