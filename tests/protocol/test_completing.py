@@ -82,8 +82,9 @@ async def test_a_tag_being_typed_is_completed_while_it_is_open(editor: Editor) -
 async def test_items_are_as_the_client_takes_them(editor: Editor) -> None:
     uri = editor.open("c.yml.j2", PROMPT)
     capabilities = editor.client.capabilities.text_document.completion.completion_item
+    editor.replace(uri, 'greet("x🎉", "y")', "gre")
 
-    found = await completed(editor, uri, "{{ gre|et(")
+    found = await completed(editor, uri, "{{ gre|")
     item = named(found, "greet")
 
     snippet = item.insert_text_format == types.InsertTextFormat.Snippet
