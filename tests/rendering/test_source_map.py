@@ -11,30 +11,20 @@ import pytest
 
 from promptls.rendering.source_map.data_paths import turns_of
 from promptls.rendering.source_map.parts import part_segments
-from promptls.rendering.source_map.pieces import Leaf, MappedText
+from promptls.rendering.source_map.pieces import Leaf
 from promptls.rendering.source_map.render import render_mapped
 from promptls.rendering.source_map.rendered import RenderedMap, Segment
-from promptls.rendering.source_map.templates import CompiledGroups
 from promptls.systems.prompt_poet import document
 from promptls.systems.prompt_poet.environment import FolderLoader, make_environment
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.parts import PromptPart
 from promptls.systems.prompt_poet.render import RenderOptions, parse_parts, render_text
 from support.generated_prompts import Generator
+from support.mapped import FOLDER, PATH, check, mapped
 from support.prompt_poet_cases import cases_folder
 
-FOLDER = "/project"
-PATH = f"{FOLDER}/main.yml.j2"
 GENERATED = 300
 _ADDRESS = re.compile("0x[0-9a-f]{6,}", re.IGNORECASE)
-
-
-def mapped(text: str, data: dict[str, Any], **files: str) -> RenderedMap:
-    """The map of a text that is rendered with files beside it."""
-    unsaved = {PATH: text, **{f"{FOLDER}/{name}": its for name, its in files.items()}}
-    rendered, source_map = render_mapped(PATH, data, unsaved=unsaved)
-    assert rendered.text == render_text(PATH, data, unsaved=unsaved).text
-    return source_map
 
 
 def shown(text: str, data: dict[str, Any], **files: str) -> list[tuple[str, str]]:
@@ -197,16 +187,6 @@ def contents(source_map: RenderedMap, data: dict[str, Any]) -> list[tuple[str, l
     return [(part.content, segments) for part, segments in found if isinstance(part.content, str)]
 
 
-def check(text: str, segments: list[Segment], files: dict[str, str]) -> None:
-    """Every character has a segment, and what is said to be the template's own text is that."""
-    assert "".join(text[each.start : each.end] for each in segments) == text
-    for each in segments:
-        source = files[each.path][each.first : each.last]
-        assert source
-        if each.verbatim:
-            assert source.replace("\r\n", "\n") == text[each.start : each.end]
-
-
 def check_alone(leaf: Leaf, files: dict[str, str], data: dict[str, Any]) -> None:
     """What one expression printed is what it prints alone, with the data and the variables of its turns."""
     assert leaf.file is not None
@@ -286,34 +266,6 @@ def test_the_map_of_a_real_template_is_true(path: Path) -> None:
     check(source_map.text, source_map.segments, files)
 
 
-def test_an_edit_compiles_its_group_and_no_other() -> None:
-    compiled = CompiledGroups()
-    text = "".join(f"- name: p{number}\n  content: '{{{{ x }}}}'\n" for number in range(20))
-    render_mapped(PATH, {"x": 1}, unsaved={PATH: text}, compiled=compiled)
-    before = len(compiled)
-    _, source_map = render_mapped(
-        PATH, {"x": 1}, unsaved={PATH: text.replace("p7", "seven")}, compiled=compiled
-    )
-    assert (before, len(compiled)) == (20, 21)
-    assert source_map.text.count("'1'") == 20
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "- {% macro m() %}{{ x }}{% endmacro %}{{ m() }}\n- {% set x = 2 %}{{ m() }}\n",
-        "- {% if no %}{% set x = 2 %}{% endif %}\n- {{ x }}\n",
-        "{#\n- name: {{ x }}\n#}\n- {{ x }}\n- {% set x = 3 %}\n- {{ x }}\n",
-        "- {% raw %}\n- {{ x }}\n{% endraw %}{{ x }}\n- {{ x }}\n",
-        "- a\n{% for y in [1, 2] %}\n- {{ y }}{% set x = y %}\n{% endfor %}\n- {{ x }}\n",
-        "- a -\n{%- if x %}\n- {{ x -}}\n{% endif %}   \n- b\n\n\n",
-        "- {% set q | upper %}a\n- b{% endset %}{{ q }}\n- {{ q | lower }}\n",
-    ],
-)
-def test_groups_render_as_the_whole_text_does(text: str) -> None:
-    assert isinstance(mapped(text, {"x": 1}), RenderedMap)
-
-
 def test_a_place_of_the_template_leads_to_all_that_it_made() -> None:
     text = "a{% for x in xs %}{{ x }};{% endfor %}"
     source_map = mapped(text, {"xs": ["one", "two"]})
@@ -322,15 +274,3 @@ def test_a_place_of_the_template_leads_to_all_that_it_made() -> None:
         for place in ("a", "{{", ";", "{%")
     ]
     assert made == [["a"], ["one", "two"], [";", ";"], []]
-
-
-def test_functions_of_users_get_plain_texts() -> None:
-    seen: list[type] = []
-
-    def look(value: object) -> str:
-        seen.append(type(value))
-        return "seen"
-
-    mapped("{% set y %}a{% endset %}{{ look(y) }}", {"look": look})
-    assert set(seen) == {str}
-    assert MappedText("a") == "a"

@@ -44,7 +44,7 @@ class RenderedMap:
         self._texts = texts
         self._paths = DataPaths(data)
         self._breaks: dict[str, list[int]] = {}
-        self._turns: dict[tuple[int, ...], tuple[str, ...]] = {}
+        self._turns: dict[tuple[int, tuple[int, ...]], tuple[str, ...]] = {}
 
     @cached_property
     def leaves(self) -> list[Leaf]:
@@ -78,9 +78,11 @@ class RenderedMap:
 
     def _cut(self, number: int, start: int, end: int) -> Segment:
         """The segment of a leaf's characters from `start` to `end` of the text."""
-        leaf, segment = self.leaves[number], self.segments[number]
-        part = leaf.cut(start - segment.start, end - segment.start)
-        first, last = self.original(segment.path, part.start), self.original(segment.path, part.end)
+        segment = self.segments[number]
+        if not segment.verbatim:
+            return segment._replace(start=start, end=end)
+        path, begin = segment.path, self.leaves[number].start - segment.start
+        first, last = self.original(path, begin + start), self.original(path, begin + end)
         return segment._replace(start=start, end=end, first=first, last=last)
 
     def original(self, path: str, offset: int) -> int:
@@ -106,11 +108,10 @@ class RenderedMap:
         """The turns that made a leaf, in words."""
         if leaf.turn is None and not leaf.outer:
             return ()
-        turns = turns_of(leaf)
-        key = tuple(map(id, turns))
+        key = id(leaf.turn), tuple([id(outer.turn) for outer in leaf.outer])
         found = self._turns.get(key)
         if found is None:
-            found = self._turns[key] = turns_words(turns)
+            found = self._turns[key] = turns_words(turns_of(leaf))
         return found
 
     def _segment(self, leaf: Leaf, start: int) -> Segment:

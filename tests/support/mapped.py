@@ -1,0 +1,30 @@
+"""Renderings with their source maps, beside those without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from promptls.rendering.source_map.render import render_mapped
+from promptls.rendering.source_map.rendered import RenderedMap, Segment
+from promptls.systems.prompt_poet.render import render_text
+
+FOLDER = "/project"
+PATH = f"{FOLDER}/main.yml.j2"
+
+
+def mapped(text: str, data: dict[str, Any], **files: str) -> RenderedMap:
+    """The map of a text that is rendered with files beside it."""
+    unsaved = {PATH: text, **{f"{FOLDER}/{name}": its for name, its in files.items()}}
+    rendered, source_map = render_mapped(PATH, data, unsaved=unsaved)
+    assert rendered.text == render_text(PATH, data, unsaved=unsaved).text
+    return source_map
+
+
+def check(text: str, segments: list[Segment], files: dict[str, str]) -> None:
+    """Every character has a segment, and what is said to be the template's own text is that."""
+    assert "".join(text[each.start : each.end] for each in segments) == text
+    for each in segments:
+        source = files[each.path][each.first : each.last]
+        assert source
+        if each.verbatim:
+            assert source.replace("\r\n", "\n") == text[each.start : each.end]
