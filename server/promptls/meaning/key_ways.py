@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
-from promptls.meaning.keys import Handling, KeyPlace, ValueUse, chunk_keys, key_at, key_names
+from promptls.meaning.keys import Handling, KeyPlace, ValueUse, chunk_keys, key_names
 from promptls.meaning.paths import Each, Path, Step
 from promptls.meaning.scopes import GLOBALS, INJECTED
-from promptls.meaning.shapes import stretches
+from promptls.meaning.shapes import resolved_at, stretches
 from promptls.meaning.template import Template
 from promptls.meaning.use import Use
 from promptls.meaning.uses import chunk_uses
@@ -61,13 +61,18 @@ def keys_named(template: Template, name: str) -> Iterator[KeyRead]:
 
 
 def key_read_at(template: Template, offset: int) -> KeyRead | None:
-    """The key whose name stands at `offset`, or ends there."""
+    """The key whose name stands at `offset`, or ends there; reads no more than the blocks around it."""
     located = template.source.located(offset)
-    key = key_at(located.chunk, offset - located.start)
-    if key is None:
-        return None
-    span = key.span.shifted(located.start)
-    return next((read for read in keys_named(template, key.name) if read.span == span), None)
+    inside = offset - located.start
+    for tag in chunk_keys(located.chunk):
+        if not tag.start <= inside <= tag.end:
+            continue
+        for keys, place in ((tag.keys, located.start + tag.start), (tag.keys_inside, offset)):
+            for key in keys:
+                if key.span.contains(inside):
+                    way = way_of(resolved_at(template, key.path, place))
+                    return KeyRead(way, key.span.shifted(located.start), key.name, key.is_quoted)
+    return None
 
 
 def values_used(template: Template, root: str) -> Iterator[ValueRead]:

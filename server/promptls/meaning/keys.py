@@ -88,16 +88,6 @@ key_names: Final = united(_names_in, union, of_tags=True)
 """The names of all keys that a piece of a file reads."""
 
 
-def key_at(chunk: Chunk, inside: int) -> KeyPlace | None:
-    """The key whose name stands at `inside` of the chunk, or ends there."""
-    for tag in chunk_keys(chunk):
-        if tag.start <= inside <= tag.end:
-            for key in (*tag.keys, *tag.keys_inside):
-                if key.span.contains(inside):
-                    return key
-    return None
-
-
 def _of_statement(statement: Statement, text: str, start: int, end: int) -> TagKeys:
     reader = _Reader(text, start)
     handling: Handling = "whole"

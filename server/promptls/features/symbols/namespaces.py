@@ -37,6 +37,8 @@ def attribute_places(template: Template, symbol: Symbol) -> Iterator[Occurrence]
 def namespace_of(template: Template, mention: Mention) -> Variable | None:
     """The namespace that an attribute, or an argument of `namespace(…)`, belongs to."""
     if mention.kind == "attribute":
+        if not _may_be_set(template, mention.owner):
+            return None
         place = name_at(template, mention.owner.start)
         variable = variable_at(template, place) if place is not None else None
         return variable if variable is not None and _is_namespace(template, variable) else None
@@ -53,6 +55,14 @@ def namespace_of(template: Template, mention: Mention) -> Variable | None:
     is_own = isinstance(made[0], Call) and made[0].function.span.shifted(begin) == mention.owner
     place = NamePlace(targets[0].name, targets[0].span.shifted(begin))
     return variable_at(template, place) if is_own else None
+
+
+def _may_be_set(template: Template, owner: Span) -> bool:
+    """Whether what is read at a place may be a namespace, as the blocks around it tell."""
+    for reading in template.names.readings_in(owner.start):
+        if reading.span == owner:
+            return reading.binding is not None and reading.binding.kind == "set"
+    return True
 
 
 def is_handed_on(template: Template, variable: Variable) -> bool:
