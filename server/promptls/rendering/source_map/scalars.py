@@ -138,23 +138,26 @@ def _block(text: str, start: int, indent: int) -> Iterator[Run]:
     at = header.end()
     digit = next((int(sign) for sign in header[2] if sign.isdigit()), 0)
     column = indent + digit if digit else max(_detected(text, at), indent + 1, 1)
+    is_folded = header[1] == ">"
     leading: Run | None = None
     was_blank = False
-    at, breaks = _empty_lines(text, at, column)
-    while at < len(text) and _column(text, at) == column:
+    line_start, at, breaks = _empty_lines(text, at, column)
+    while at < len(text) and at - line_start == column:
         is_blank = text[at] in _BLANKS
         if leading is not None:
-            is_folded = header[1] == ">" and leading.text == "\n" and not was_blank and not is_blank
-            if not is_folded:
+            if not is_folded or leading.text != "\n" or was_blank or is_blank:
                 yield leading
             elif not breaks:
                 yield Run(" ", leading.start, leading.end)
         yield from breaks
         was_blank = is_blank
         match = _BREAK.search(text, at)
-        yield Run(text[at : match.start() if match else len(text)], at, match.start() if match else len(text))
-        leading = _break_run(match) if match else None
-        at, breaks = _empty_lines(text, match.end() if match else len(text), column)
+        if match is None:
+            yield Run(text[at:], at, len(text))
+            return
+        yield Run(text[at : match.start()], at, match.start())
+        leading = _break_run(match)
+        line_start, at, breaks = _empty_lines(text, match.end(), column)
     if "-" not in header[2] and leading is not None:
         yield leading
     if "+" in header[2]:
@@ -172,23 +175,19 @@ def _detected(text: str, at: int) -> int:
     return most
 
 
-def _empty_lines(text: str, at: int, column: int) -> tuple[int, list[Run]]:
-    """Where the first line that is not empty begins, behind its indentation, and the line breaks up to it."""
+def _empty_lines(text: str, at: int, column: int) -> tuple[int, int, list[Run]]:
+    """The first line that is not empty: where it begins, and where it does behind its indentation.
+
+    With them, the line breaks up to it.
+    """
     found: list[Run] = []
     while True:
         last = at
-        while last < len(text) and text[last] == " " and last - at < column:
+        most = min(at + column, len(text))
+        while last < most and text[last] == " ":
             last += 1
         match = _BREAK.match(text, last)
         if match is None:
-            return last, found
+            return at, last, found
         found.append(_break_run(match))
         at = match.end()
-
-
-def _column(text: str, at: int) -> int:
-    """The column of an offset behind the indentation of a line."""
-    start = at
-    while start > 0 and text[start - 1] == " ":
-        start -= 1
-    return at - start
