@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from promptls.rendering.execute import execute
 from promptls.rendering.job import RenderJob
 from promptls.rendering.limits import Limits
 from promptls.rendering.outcome import RenderFailure, Rendering
-from promptls.rendering.worker import CountingError, RenderWorker
+from promptls.rendering.worker import CountingError, RenderWorker, SupersededError
 
 MakeJob = Callable[..., RenderJob]
 
@@ -233,3 +236,39 @@ async def test_a_library_name_in_the_working_folder_is_not_imported(
     worker = RenderWorker()
     assert (await rendering(worker, make_job("- {name: a, content: b}"))).string == "b"
     await worker.close()
+
+
+async def test_a_newer_job_of_a_file_takes_the_place_of_one_that_runs(make_job: MakeJob) -> None:
+    worker = RenderWorker(Limits(seconds=600))
+    endless = asyncio.ensure_future(
+        worker.render_newest(make_job("- {name: a, content: '{{ range(10**15) | sum }}'}"))
+    )
+    await worker.start()
+    newest = await worker.render_newest(make_job("- {name: a, content: b}"))
+    assert isinstance(newest, Rendering)
+    assert newest.string == "b"
+    with pytest.raises(SupersededError):
+        await endless
+    await worker.close()
+
+
+async def test_equal_jobs_that_are_asked_for_at_once_are_done_once(
+    worker: RenderWorker, make_job: MakeJob
+) -> None:
+    job = make_job("- {name: a, content: '{{ range(10**5) | sum }}'}")
+    first, second = await asyncio.gather(worker.render_newest(job), worker.render_newest(job))
+    assert first is second
+
+
+async def test_an_outcome_is_the_same_on_both_sides(worker: RenderWorker, make_job: MakeJob) -> None:
+    text = (
+        "- name: a\n  content: [{type: text, text: hi}]\n"
+        "- name: b\n  role: system\n  sections: [{name: s, content: one}, {name: t, content: two}]\n"
+        "- {name: c, truncation_priority: 1, content: three}\n"
+    )
+    job = make_job(text, token_limit=2, truncation_step=1, with_source_map=True)
+    here, there = execute(job), await worker.render(job)
+    assert isinstance(here, Rendering)
+    assert isinstance(there, Rendering)
+    ours, theirs = (json.loads(json.dumps(replace(each, seconds=0).to_json())) for each in (here, there))
+    assert ours == theirs
