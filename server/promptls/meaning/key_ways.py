@@ -55,8 +55,8 @@ def path_along(way: Way) -> Path:
 def keys_named(template: Template, name: str) -> Iterator[KeyRead]:
     """Every key of this name that the template reads, in order."""
     for located, walk in _chunks(template.source.root, lambda piece: name in key_names(piece), Walk()):
-        for what, way in _resolved(located.chunk, walk):
-            if isinstance(what, KeyPlace) and what.name == name:
+        for what, way in _resolved(located.chunk, walk, name):
+            if isinstance(what, KeyPlace):
                 yield KeyRead(way, what.span.shifted(located.start), name, what.is_quoted)
 
 
@@ -104,18 +104,20 @@ def _chunks(
             yield Located(piece, *place), walk
 
 
-def _resolved(chunk: Chunk, walk: Walk) -> Iterator[tuple[KeyPlace | ValueUse, Way]]:
-    """The keys and uses of a chunk with their ways; leads the walk through the chunk."""
+def _resolved(chunk: Chunk, walk: Walk, name: str | None = None) -> Iterator[tuple[KeyPlace | ValueUse, Way]]:
+    """The uses of a chunk, or its keys of this name, with their ways; leads the walk through the chunk."""
     for tag, read in zip(chunk_uses(chunk), chunk_keys(chunk), strict=True):
-        yield from _with_ways((*read.keys, *read.uses), walk)
+        outer, inner = (read.keys, read.keys_inside) if name is not None else (read.uses, read.uses_inside)
+        yield from _with_ways(outer, walk, name)
         for event in tag.events:
             if not isinstance(event, Use):
                 walk.step(event)
-        yield from _with_ways((*read.keys_inside, *read.uses_inside), walk)
+        yield from _with_ways(inner, walk, name)
 
 
 def _with_ways(
-    found: tuple[KeyPlace | ValueUse, ...], walk: Walk
+    found: tuple[KeyPlace, ...] | tuple[ValueUse, ...], walk: Walk, name: str | None
 ) -> Iterator[tuple[KeyPlace | ValueUse, Way]]:
     for each in found:
-        yield each, way_of(walk.resolved(each.path))
+        if name is None or (isinstance(each, KeyPlace) and each.name == name):
+            yield each, way_of(walk.resolved(each.path))

@@ -22,6 +22,8 @@ from promptls.text.span import Span
 from promptls.text.steps import Steps, finished
 from promptls.workspace.snapshot import Snapshot
 
+_STEP: Final = 50
+"""How many places of one file are looked for at a time."""
 _DECLARING: Final = frozenset({"macro", "parameter", "import"})
 """Ways of binding that say what a thing is, and do not only give a value."""
 
@@ -40,10 +42,10 @@ def occurrence_steps(
     """The same as `occurrences`, file by file."""
     found: list[Occurrence] = []
     for each in _places(snapshot, symbol, in_data=in_data):
-        if each is None:
-            yield
-        else:
+        if each is not None:
             found.append(each)
+        if each is None or len(found) % _STEP == 0:
+            yield
     return _ordered(found)
 
 
