@@ -30,10 +30,10 @@ FOUND = {
     "one value of two": example("[one, 'two: three', four]")
     + "- name: a\n  role: {{ x[0] }}\n  content: {{ x[1] }} {{ x[2] }}\n           ^^^^^^^^^^ rendered-yaml\n",
     "a turn of a loop": example("[a, 'b: c', d]")
-    + "{% for each in x %}\n- name: a\n  content: {{ each }}\n           ^^^^^^^^^^ rendered-yaml: with example 1, in turn 2 of the loop, this value makes the rendered text no YAML: `b: c` (mapping values are not allowed in this context)\n{% endfor %}\n",
+    + "{% for each in x %}\n- name: a\n  content: {{ each }}\n           ^^^^^^^^^^ rendered-yaml: with example 1, in turn 2 of `for each in x`, this value makes the rendered text no YAML: `b: c` (mapping values are not allowed in this context)\n{% endfor %}\n",
     "a turn of a loop in a loop": example("[[a, b], [c, 'd: e']]")
     + "{% for row in x %}\n{% for each in row %}\n- name: a\n  content: {{ each }}\n"
-    "           ^^^^^^^^^^ rendered-yaml: with example 1, in the turns 2, 2 of the loops, from outside, this value makes the rendered text no YAML: `d: e` (mapping values are not allowed in this context)\n"
+    "           ^^^^^^^^^^ rendered-yaml: with example 1, in turn 2 of `for row in x`, turn 2 of `for each in row`, this value makes the rendered text no YAML: `d: e` (mapping values are not allowed in this context)\n"
     "{% endfor %}\n{% endfor %}\n",
     "a value in a macro": example('"a: b"')
     + "{% macro part(text) %}\n- name: a\n  content: {{ text }}\n           ^^^^^^^^^^ rendered-yaml\n{% endmacro %}\n{{ part(x) }}\n",
