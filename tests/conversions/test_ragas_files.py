@@ -11,12 +11,14 @@ import yaml
 from jinja2 import Environment
 
 from promptls.conversions.registry import convert, guess
+from promptls.features.refactorings import offers
 from promptls.rules.check import check
 from promptls.systems.prompt_poet.render import render
 from promptls.systems.ragas.prompt_object import format_prompt, read_prompt_object
 from promptls.systems.ragas.release import release
 from promptls.systems.ragas.saved_prompt import read_saved, saved_text
 from promptls.text.failure import Failure
+from promptls.text.span import Span
 from promptls.workspace.workspace import Workspace
 
 MAIN = "/project/main.yml.j2"
@@ -127,3 +129,15 @@ def test_a_prompt_object_of_a_later_release_renders_to_its_text(version: str) ->
     (part,) = render(MAIN, {"question": "Why?"}, unsaved={MAIN: text}).parts
     expected = format_prompt(read_prompt_object(mapping, release(version)), {"question": "Why?"})
     assert part.content == expected
+
+
+def test_a_saved_file_is_offered_as_a_template_and_nothing_writes_yaml_into_it() -> None:
+    path = "/project/judge.json"
+    workspace = Workspace([Path("/project")])
+    workspace.open(path, json.dumps(METRIC), 1)
+    ((name, offer),) = offers(workspace.snapshot, path, Span(0, 0))
+    assert (name, offer.title) == ("convert-file", "Convert to a parts template: `judge_parts.yml.j2`")
+    assert offer.change is not None
+    ((made, text),) = offer.change().new_files.items()
+    assert made == "/project/judge_parts.yml.j2"
+    assert text.startswith(converted(METRIC, "parts"))
