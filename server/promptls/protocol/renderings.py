@@ -44,7 +44,12 @@ class _Outcome(NamedTuple):
     outcome: Rendering | RenderFailure
 
     def serves(self, snapshot: Snapshot, job: RenderJob) -> bool:
-        """Whether the job would end with the same, but for a source map that it does not ask for."""
+        """Whether the job would end with the same, but for a source map that it does not ask for.
+
+        Functions may answer otherwise each time.
+        """
+        if job.functions is not None:
+            return False
         if self.revision != snapshot.revision or (job.with_source_map and not self.job.with_source_map):
             return False
         if not job.with_source_map:
