@@ -53,7 +53,7 @@ from promptls.meaning.shapes import resolved_uses, used_shapes
 from promptls.meaning.use import Use
 from promptls.rules.aspects import declarations, files, names, references, uses
 from promptls.rules.declared_types import lacks_property, mismatch
-from promptls.rules.never_equal import any_compared, compared_values, never_equal
+from promptls.rules.never_equal import compared_values, may_differ, never_equal
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule
 from promptls.text.span import Span
 from promptls.workspace.ways import ways_to
@@ -102,11 +102,9 @@ def _mismatches(context: FileContext, typed: Mapping[str, InputKey]) -> Iterator
     if not typed:
         return
     used = used_shapes(context.template)
-    compared = any_compared(context.template.source.root)
+    compared = may_differ(context, typed)
     doubtful = {
-        name
-        for name, key in typed.items()
-        if name in used and (compared or _may_differ(shape_of_schema(key.schema), used[name], key.schema))
+        name for name, key in typed.items() if name in used and (compared or _is_doubtful(key, used[name]))
     }
     if not doubtful:
         return
@@ -124,6 +122,11 @@ def _mismatches(context: FileContext, typed: Mapping[str, InputKey]) -> Iterator
 
 def _keys(path: Path) -> tuple[object, ...]:
     return tuple(step.key for step in path)
+
+
+def _is_doubtful(key: InputKey, used: Shape) -> bool:
+    """Whether a use of an input could be at odds with its type; one without a type may be anything."""
+    return "type" in key.schema and _may_differ(shape_of_schema(key.schema), used, key.schema)
 
 
 def _may_differ(declared: Shape, used: Shape, schema: Any) -> bool:

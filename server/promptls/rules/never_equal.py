@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from promptls.meaning.paths import Path
+from promptls.meaning.header import InputKey
+from promptls.meaning.paths import Path, Step
+from promptls.meaning.shape import UNKNOWN
 from promptls.meaning.use import Compared, Use
 from promptls.meaning.uses import chunk_uses
 from promptls.rules.declared_types import below, declared_as, declared_types, is_of_type, words_of
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import Edit, FileContext, Finding, Fix
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.group import united
-from promptls.text.span import Span
+from promptls.syntax.group import union, united
+from promptls.text.span import NOWHERE, Span
 
 _MOST_VALUES: Final = 5
 """How many values of an `enum` a message names."""
+_MOST_SCHEMAS: Final = 500
 _WORDS: Final = {str: "text", bool: "a truth value", int: "a number", float: "a number"}
 
 
@@ -82,9 +85,52 @@ def _unquoted(compared: Compared, types: frozenset[str]) -> Iterator[Fix]:
         yield Fix("Remove the quotes", (Edit(compared.span, compared.value.strip()),), preferred=True)
 
 
-def _values(chunk: Chunk) -> tuple[object, ...]:
-    return tuple(
-        constant.value
+def may_differ(context: FileContext, typed: Mapping[str, InputKey]) -> bool:
+    """Whether a comparison in the file could be at odds with what is declared; said without going over it."""
+    bound: frozenset[str] | None = None
+    below: list[tuple[str, Any]] | None = None
+    for path, value in _compared(context.template.source.root):
+        name = str(path[0].key)
+        bound = context.template.names.all_bound_names if bound is None else bound
+        if name not in bound:
+            schema = _schema_at(typed[name].schema, path) if name in typed else None
+            if schema is not None and _is_refused(schema, value):
+                return True
+            continue
+        # The name stands for something else: whatever is declared under the path's last key may be meant.
+        below = _all_below(typed) if below is None else below
+        last = path[-1].key if len(path) > 1 else None
+        if any(
+            _is_refused(schema, value) for key, schema in below if not isinstance(last, str) or key == last
+        ):
+            return True
+    return False
+
+
+def _is_refused(schema: Any, value: object) -> bool:
+    use = Use((Step(""),), UNKNOWN, NOWHERE, compared=(Compared(value, NOWHERE),))
+    return any(True for _ in never_equal(schema, use))
+
+
+def _all_below(typed: Mapping[str, InputKey]) -> list[tuple[str, Any]]:
+    """Every schema in those of the inputs, each with the name of its property; of an element it is empty."""
+    found: list[tuple[str, Any]] = []
+    stack: list[tuple[str, Any]] = [(name, key.schema) for name, key in typed.items()]
+    while stack and len(found) < _MOST_SCHEMAS:
+        name, schema = stack.pop()
+        if not isinstance(schema, Mapping):
+            continue
+        found.append((name, schema))
+        properties = schema.get("properties")
+        if isinstance(properties, Mapping):
+            stack += [(str(key), its) for key, its in properties.items()]
+        stack += [("", schema[key]) for key in ("items", "additionalProperties") if key in schema]
+    return found
+
+
+def _values(chunk: Chunk) -> frozenset[tuple[Path, object]]:
+    return frozenset(
+        (event.path, constant.value)
         for tag in chunk_uses(chunk)
         for event in tag.events
         if isinstance(event, Use)
@@ -92,11 +138,9 @@ def _values(chunk: Chunk) -> tuple[object, ...]:
     )
 
 
-_compared: Final = united(_values, tuple[object, ...], of_tags=True)
-any_compared: Final = united(lambda chunk: bool(_values(chunk)), any, of_tags=True)
-"""Whether a piece compares a value with a constant."""
+_compared: Final = united(_values, union, of_tags=True)
 
 
 def compared_values(context: FileContext) -> object:
-    """The constants that values are compared with, as an aspect of the file."""
+    """What values are compared with, as an aspect of the file."""
     return _compared(context.template.source.root)
