@@ -105,10 +105,11 @@ def _lines(place: Place) -> _Lines:
 
 def _texts(chunk: Chunk) -> Iterator[Span]:
     """The texts of the chunk's scalars, with the lines under a block scalar that Jinja alone prints."""
-    entries = [entry for part in chunk_items(chunk).parts for entry in part.entries]
-    entries += [
-        entry for root in chunk_yaml(chunk).roots if isinstance(root, Mapping) for entry in root.entries
-    ]
+    yaml = chunk_yaml(chunk)
+    # Where a printed value decides what the YAML is, nobody knows which lines are text.
+    parts = chunk_items(chunk).parts if yaml.roots or yaml.problems else ()
+    entries = [entry for part in parts for entry in part.entries]
+    entries += [entry for root in yaml.roots if isinstance(root, Mapping) for entry in root.entries]
     for entry in entries:
         if isinstance(entry.value, Scalar) and entry.value.style in {"|", ">"}:
             yield Span(line_end(chunk.text, entry.value.span.start), value_end(chunk, entry))
