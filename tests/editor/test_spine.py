@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from example_project import PROMPT, ROWS
-from playwright.sync_api import expect
+from playwright.sync_api import Frame, expect
 from workbench import Workbench
 
+AXE = Path(__file__).resolve().parents[2] / "vscode-client" / "node_modules" / "axe-core" / "axe.min.js"
 RUN_PATIENCE = 240_000
 """Milliseconds that the embedded model may take for a few rows, on a machine that does other things too."""
 
@@ -19,6 +20,12 @@ def line_of(folder: Path, text: str) -> int:
     """The line of the prompt, from 1, that begins with a text."""
     lines = (folder / PROMPT).read_text("utf-8").splitlines()
     return next(number for number, line in enumerate(lines, 1) if line.startswith(text))
+
+
+def violations(panel: Frame) -> list[str]:
+    """What is wrong with a panel's page for people who cannot see it, or not well."""
+    panel.evaluate(AXE.read_text("utf-8"))
+    return [f"{each['id']}: {each['nodes'][0]['html']}" for each in panel.evaluate("axe.run()")["violations"]]
 
 
 def test_the_example_opens_as_a_prompt_without_a_finding(workbench: Workbench) -> None:
@@ -82,6 +89,7 @@ def test_the_preview_shows_the_parts_and_follows_the_typing(workbench: Workbench
     )
     expect(preview.locator("#tokens")).to_have_text(re.compile(r"\d+ of 1,000 tokens"))
     workbench.screenshot("preview")
+    assert violations(preview) == []
     workbench.go_to(line_of(example, "    Return exactly this JSON"), 5)
     workbench.type("Typed just now. ")
     expect(preview.get_by_role("listitem", name=re.compile("answer format"))).to_contain_text(
@@ -143,6 +151,7 @@ def test_the_truncation_lab_names_the_best_step_and_holds_its_charts_as_tables(
     lab = workbench.panel("Best step")
     expect(lab.get_by_role("img").first).to_be_visible()
     workbench.screenshot("lab")
+    assert violations(lab) == []
     steps = lab.get_by_role("region", name=re.compile("^Steps under a limit of 200"))
     steps.get_by_role("radio", name="Table").click()
     expect(steps.get_by_role("row").filter(has_text="now")).to_contain_text("20")

@@ -14,6 +14,8 @@ import { contentOf } from "./sourceMap";
 import { colourOf, nameOf, shortLength } from "./state";
 import { copy, currentPart, places, reveal, revealSegment, walked } from "./store";
 
+/** Of more parts, those out of sight are not laid out. */
+const MANY = 150;
 /** How much more a click shows: the browser lays out no more at once in good time. */
 const MORE_CHARACTERS = 60_000;
 
@@ -24,7 +26,7 @@ export function Chat({ parts }: { parts: readonly Part[] }) {
   }
   const inOrder = Math.min(focused, parts.length - 1);
   return (
-    <ol class="chat" aria-label="Parts of the prompt">
+    <ol class={parts.length > MANY ? "chat many" : "chat"} aria-label="Parts of the prompt">
       {parts.map((part, place) => (
         <PartItem
           key={`${part.index}`}
