@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 
 import pytest
@@ -83,8 +84,10 @@ async def test_failed_rows_are_not_kept(folder: Folder, asked: ModelServer) -> N
 
 async def test_a_fresh_run_asks_again(folder: Folder, asked: ModelServer) -> None:
     await folder.ask()
+    asked.reply = lambda _body: Reply("anew")
     await folder.ask(fresh=True)
     assert len(asked.requests) == 20
+    assert {row["response"] for row in table(await folder.ask())} == {"anew"}
 
 
 async def test_messages_can_be_read_after_the_prompt_has_changed(folder: Folder, asked: ModelServer) -> None:
@@ -146,3 +149,13 @@ async def test_an_edit_is_measured_by_the_last_run_over_all_rows(folder: Folder,
     await folder.ask(rows="2")
     planned = await folder.plan()
     assert (planned.changed, planned.before) == (0, whole.manifest["run"])
+
+
+async def test_two_runs_at_once_do_not_mix(folder: Folder, asked: ModelServer) -> None:
+    first, second = await asyncio.gather(folder.ask(), folder.ask())
+    assert first.results != second.results
+    for finished in (first, second):
+        assert [row["response"] for row in table(finished)] == [
+            f"to text {number}" for number in range(1, 11)
+        ]
+    assert 10 <= len(asked.requests) <= 20

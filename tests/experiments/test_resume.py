@@ -134,7 +134,7 @@ def test_no_row_is_lost_and_none_paid_twice_however_often_a_run_is_killed(
     folder: Folder, server: ModelServer
 ) -> None:
     """Killed at random moments; what the server answered completely is never asked for again."""
-    rows, at_once = 60, 4
+    rows, at_once = 48, 4
     server.reply = lambda body: Reply(f"to {last_text(body)}", pause=0.01)
     folder.serve(server).write(model="office", rows=rows, settings=f"concurrency: {at_once}")
     chance = random.Random(7)
@@ -144,17 +144,18 @@ def test_no_row_is_lost_and_none_paid_twice_however_often_a_run_is_killed(
         run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         asked = len(server.requests)
         wait_until(lambda asked=asked, run=run: len(server.requests) > asked or run.poll() is not None)
-        time.sleep(chance.random() * 0.12)
+        time.sleep(chance.random() * 0.15)
         if run.poll() is None:
             os.kill(run.pid, signal.SIGKILL)
             kills += 1
-        run.communicate()
+        _, said = run.communicate()
+        assert run.returncode in {0, -signal.SIGKILL}, said
         journals = list(folder.results.glob("*.partial.jsonl"))
-        if run.returncode == 0:
+        # A run may also be killed between its last file and its end.
+        if not journals and list(folder.results.glob("*.json")):
             break
         if journals and read_header(journals[0]) is not None:
             command = [sys.executable, "-m", "promptls", "run", "--resume", str(journals[0])]
-    assert run.returncode == 0, run.stderr
     assert kills >= 2
     (results,) = folder.results.glob("*.csv")
     with results.open(encoding="utf-8", newline="") as stream:

@@ -41,14 +41,20 @@ WITHOUT ROWID;
 
 
 class AnswerCache:
-    """The open cache of a results' folder; one that cannot be opened knows no answer, and keeps none."""
+    """The open cache of a results' folder; one that cannot be opened knows no answer, and keeps none.
 
-    def __init__(self, folder: Path) -> None:
+    With `is_fresh` it knows none of the answers that are there, and new ones take their place.
+    """
+
+    def __init__(self, folder: Path, *, is_fresh: bool = False) -> None:
         self.path = folder / FOLDER / FILE
+        self._is_fresh = is_fresh
         self._connection = _connected(self.path)
 
     def get(self, key: bytes) -> Completion | None:
         """The answer that was kept under `key`."""
+        if self._is_fresh:
+            return None
         rows = self._ask("SELECT completion FROM answers WHERE key = ?", (key,))
         if not rows:
             return None

@@ -27,8 +27,8 @@ FORMAT = 1
 _SECRET_NAME = re.compile(r"key|secret|token$|password|authorization|credential", re.IGNORECASE)
 
 
-def begun_manifest(plan: Plan, run: str, started: datetime, continues: str | None = None) -> dict[str, Any]:
-    """What is known of a run before its first row; no value of it is a secret.
+def begun_manifest(plan: Plan, started: datetime, continues: str | None = None) -> dict[str, Any]:
+    """What is known of a run before its first row, all but its name `run`; no value of it is a secret.
 
     `continues` names the run whose good results this one has taken over.
     """
@@ -36,7 +36,7 @@ def begun_manifest(plan: Plan, run: str, started: datetime, continues: str | Non
     folder = experiment.folder
     return {
         "format": FORMAT,
-        "run": run,
+        "run": "",
         "experiment": experiment.name,
         "prompt": relative(experiment.prompt, folder),
         "files": {

@@ -111,7 +111,7 @@ async def plan_run(
     """The plan of a run over the chosen rows, the first so many, or all of them; every row is rendered.
 
     An open `renderer` of the experiment is used where there is one. Answers come from the cache unless
-    `cached` is false.
+    `cached` is false; they go into it in any case.
 
     Raises `WrongUse` for what can never run (a missing file, metric or column) and `Failure` for
     what cannot run now (a model that is not installed, a line that cannot be read).
@@ -127,8 +127,8 @@ async def plan_run(
         check_model(model)
     choice = _choice(rows)
     cache = None
-    if cached and any(map(is_worth_keeping, experiment.models)):
-        cache = AnswerCache(experiment.folder)
+    if any(map(is_worth_keeping, experiment.models)):
+        cache = AnswerCache(experiment.folder, is_fresh=not cached)
     counters = [_Counter(experiment, model, cache) for model in experiment.models]
     rendered_rows = RenderedRows()
     failing: list[FailingRow] = []

@@ -78,12 +78,14 @@ async def run_plan(
     """
     # Names carry the user's own time, as in the Ragas documents.
     started = (now or datetime.now(timezone.utc)).astimezone()
+    # Known before the journal is made, so that a kill hardly ever finds a journal that says nothing.
+    begun = continued.header or begun_manifest(plan, started, continued.run)
     journal = continued.journal or create_journal(
         plan.experiment.folder, prompt_stem(plan.experiment.prompt), started
     )
     run = _Run(plan, journal, on_event)
     try:
-        table, manifest = await run.to_its_end(continued, started)
+        table, manifest = await run.to_its_end(continued, begun)
     except BaseException:
         journal.close()
         raise
@@ -124,11 +126,11 @@ class _Run:
         self._done = 0
         self._unanswered = 0
 
-    async def to_its_end(self, continued: Continued, started: datetime) -> tuple[Path, dict[str, Any]]:
+    async def to_its_end(self, continued: Continued, begun: dict[str, Any]) -> tuple[Path, dict[str, Any]]:
         """The run's table, and the manifest beside it, are written."""
         plan, journal = self._plan, self._journal
         try:
-            begun = self._begin(continued, started)
+            self._begin(continued, begun)
             self._on_event(
                 Started(
                     journal.name,
@@ -155,18 +157,16 @@ class _Run:
             raise _unwritten(journal, error) from None
         return table, ended
 
-    def _begin(self, continued: Continued, started: datetime) -> dict[str, Any]:
-        """What is known of the manifest; the journal says what is run, and holds what is taken over."""
-        experiment = self._plan.experiment
-        names = [model.name for model in experiment.models]
+    def _begin(self, continued: Continued, begun: dict[str, Any]) -> None:
+        """The journal says what is run, and holds what is taken over."""
         if continued.header is not None:
             self._journal.forget_failed()
-            return continued.header
-        manifest = begun_manifest(self._plan, self._journal.name, started, continued.run)
-        self._journal.describe(manifest, names, experiment.repeats)
+            return
+        begun["run"] = self._journal.name
+        experiment = self._plan.experiment
+        self._journal.describe(begun, [model.name for model in experiment.models], experiment.repeats)
         for result in continued.carried:
             self._journal.append(result)
-        return manifest
 
     def _totals(self) -> Totals:
         """What all results in the journal come to."""
