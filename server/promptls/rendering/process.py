@@ -74,8 +74,8 @@ class Reporter:
         self._thread.start()
 
     def __exit__(self, *_error: object) -> None:
+        # The thread ends by itself: waiting for it would cost a quick job more than it takes.
         self._done.set()
-        self._thread.join()
 
     def _run(self) -> None:
         last: tuple[str, int] | None = None
