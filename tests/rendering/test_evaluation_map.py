@@ -81,6 +81,33 @@ def test_examples_lead_to_their_template_and_values_to_their_fields() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "prompt_template: &a {template: [*a]}\n",
+        "prompt_template: {template: &a {round: [{role: HUMAN, prompt: '{q}'}, *a]}}\n",
+        "x: &a [1, 2]\ny: &b [*a, *a]\nz: &c [*b, *b]\nprompt_template: {template: '{q}'}\n",
+        "prompt_template: {template: {1: '{q}', yes: x}}\ninferencer: {type: PPLInferencer}\n",
+        "infer_cfg: [prompt_template]\n",
+        "infer_cfg: {prompt_template: {template: {round: 5}}}\n",
+        "prompt_template: {template: '{q}', ice_token: ''}\nretriever: 5\n",
+        "reader_cfg: 5\nprompt_template: {template: x}\ninferencer: x\n",
+        "5\n",
+    ],
+)
+def test_nothing_strange_in_the_yaml_is_a_crash(text: str) -> None:
+    for mapped in (True, False):
+        job = RenderJob(
+            path=PATH,
+            text=text,
+            data={"q": "x"},
+            kind="evaluation prompt",
+            evaluation=EvaluationJob(),
+            with_source_map=mapped,
+        )
+        assert execute(job).to_json()
+
+
 @pytest.mark.oracle
 @pytest.mark.skipif(not CASES, reason="the recorded cases are not here")
 @pytest.mark.parametrize("name", CASES)

@@ -16,22 +16,35 @@ from promptls.rendering.source_map.parts import mapped_value, segments_of
 from promptls.rendering.source_map.rendered import RenderedMap
 
 
-def with_places(text: str, loaded: Any, node: Any, key: Any = None) -> Any:
+def with_places(text: str, loaded: Any, root: Any) -> Any:
     """The loaded data, whose texts know where in the rendered `text` they stand; keys stay as they are."""
+    return _placed(text, loaded, root, None, {})
+
+
+def _placed(text: str, loaded: Any, node: Any, key: Any, known: dict[int, Any]) -> Any:
+    """The value of a node; one that aliases lead to again is made once, and one inside itself stays plain."""
+    if isinstance(loaded, str):
+        if not isinstance(node, yaml.ScalarNode) or node.value != loaded:
+            return loaded
+        mapped = mapped_value(text, key or node, node)
+        return mapped if mapped == loaded else loaded
+    if id(node) in known:
+        return known[id(node)]
     if isinstance(loaded, dict) and isinstance(node, yaml.MappingNode):
+        known[id(node)] = loaded
         found = {name.value: (name, value) for name, value in node.value if isinstance(name, yaml.ScalarNode)}
-        return {
-            name: with_places(text, value, found[str(name)][1], found[str(name)][0])
+        known[id(node)] = {
+            name: _placed(text, value, found[str(name)][1], found[str(name)][0], known)
             if str(name) in found
             else value
             for name, value in loaded.items()
         }
-    if isinstance(loaded, list) and isinstance(node, yaml.SequenceNode) and len(loaded) == len(node.value):
-        return [with_places(text, value, item, item) for value, item in zip(loaded, node.value, strict=True)]
-    if isinstance(loaded, str) and isinstance(node, yaml.ScalarNode) and node.value == loaded:
-        mapped = mapped_value(text, key or node, node)
-        return mapped if mapped == loaded else loaded
-    return loaded
+    elif isinstance(loaded, list) and isinstance(node, yaml.SequenceNode) and len(loaded) == len(node.value):
+        known[id(node)] = loaded
+        known[id(node)] = [
+            _placed(text, value, item, item, known) for value, item in zip(loaded, node.value, strict=True)
+        ]
+    return known.get(id(node), loaded)
 
 
 def evaluation_map(

@@ -166,11 +166,19 @@ def build_evaluation_prompt(
 
     Without a retriever or an inferencer, they are `ZeroRetriever` and `GenInferencer`.
     """
+    inferencer = infer.get("inferencer") or {}
+    if not isinstance(inferencer, Mapping):
+        raise OpenCompassError(
+            "`inferencer` is a mapping with `type`.",
+            cause="TypeError",
+            said=f"cfg should be a dict, ConfigDict or Config, but got {type(inferencer)}",
+            at=("inferencer",),
+        )
     return EvaluationPrompt(
         ice=_template("ice_template", infer),
         prompt=_template("prompt_template", infer),
         retriever=build_retriever(infer.get("retriever")),
-        inferencer=infer.get("inferencer") or {},
+        inferencer=inferencer,
         reader=build_reader(reader),
     )
 
