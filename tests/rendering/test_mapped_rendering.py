@@ -127,6 +127,17 @@ def test_groups_render_as_the_whole_text_does(text: str) -> None:
     assert isinstance(mapped(text, {"x": 1}), RenderedMap)
 
 
+def test_a_long_text_that_grows_and_changes_piece_by_piece_is_still_mapped() -> None:
+    text = (
+        "{% macro m(i) %}<{{ i }}>{% endmacro %}{% set ns = namespace(a='') %}"
+        "{% for i in range(2000) %}{% set ns.a = ns.a ~ m(i) %}{% endfor %}"
+        "{{ escape_special_characters(ns.a) | replace('<', '[[') | upper | indent(2) }}"
+    )
+    source_map = mapped(text, {})
+    check(source_map.text, source_map.segments, {PATH: text})
+    assert len(source_map.segments) == 3 * 2000
+
+
 def test_functions_of_users_get_plain_texts() -> None:
     seen: list[type] = []
 

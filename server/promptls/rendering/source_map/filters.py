@@ -45,7 +45,8 @@ def _keeping(filter_: Filter, align: Callable[..., str | None]) -> Filter:
             # What an iterator gave cannot be looked at once more.
             arguments = (*arguments[:first], list(arguments[first]), *arguments[first + 1 :])
         result = filter_(*arguments, **options)
-        if type(result) is not str and type(result) is not MappedText:
+        if type(result) is not str:
+            # Some keep their pieces by themselves, with the methods of the text.
             return result
         value = arguments[first]
         if not _has_pieces(value) and not any(map(_has_pieces, (*arguments, *options.values()))):

@@ -221,7 +221,15 @@ _PASSES_ON = frozenset({"include", "block"})
 
 def concatenated(parts: Iterable[str]) -> MappedText:
     """The texts one behind the other."""
-    return made_of([leaf for part in parts for leaf in leaves_of(part)])
+    texts = list(parts)
+    pieces: list[Any] = []
+    for text in texts:
+        # As they are: a text that grows in a loop must not be taken apart in each of its turns.
+        if type(text) is MappedText:
+            pieces += text._promptls_pieces  # noqa: SLF001 - the name keeps templates from it
+        elif text:
+            pieces.append(inserted(str(text)))
+    return MappedText("".join(texts), pieces)
 
 
 def joined_values(values: Iterable[Any]) -> str:
@@ -246,6 +254,7 @@ def cut(text: str, start: int, end: int) -> MappedText:
 
 def recased(text: str, result: str) -> str:
     """`result`, which a change of letters made of `text`: mapped where no letter became two."""
+    result = str(result)
     if len(result) != len(text) or any(
         new != old and new.casefold() != old.casefold() for new, old in zip(result, text, strict=True)
     ):
@@ -261,7 +270,7 @@ def recased(text: str, result: str) -> str:
 def replaced(text: str, old: str, new: str, count: SupportsIndex = -1) -> str:
     """`text` with `new` for `old`; a replaced text leads to where the old one stood."""
     plain, left = str(text), int(count)
-    if not old or plain.find(old) < 0 or not left:
+    if not old or old == new or plain.find(old) < 0 or not left:
         result = str.replace(plain, old, new, count)
         return text if result == plain else result
     bounds = [0]
