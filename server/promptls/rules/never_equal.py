@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from promptls.meaning.header import InputKey
 from promptls.meaning.paths import Path, Step
@@ -14,7 +14,7 @@ from promptls.rules.declared_types import below, declared_as, declared_types, is
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import Edit, FileContext, Finding, Fix
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.group import union, united
+from promptls.syntax.group import united
 from promptls.text.span import NOWHERE, Span
 
 _MOST_VALUES: Final = 5
@@ -128,7 +128,10 @@ def _all_below(typed: Mapping[str, InputKey]) -> list[tuple[str, Any]]:
     return found
 
 
-def _values(chunk: Chunk) -> frozenset[tuple[Path, object]]:
+_Comparisons: TypeAlias = frozenset[tuple[Path, object]]
+
+
+def _values(chunk: Chunk) -> _Comparisons:
     return frozenset(
         (event.path, constant.value)
         for tag in chunk_uses(chunk)
@@ -138,7 +141,11 @@ def _values(chunk: Chunk) -> frozenset[tuple[Path, object]]:
     )
 
 
-_compared: Final = united(_values, union, of_tags=True)
+def _all_values(pieces: list[_Comparisons]) -> _Comparisons:
+    return frozenset[tuple[Path, object]]().union(*pieces)
+
+
+_compared: Final = united(_values, _all_values, of_tags=True)
 
 
 def compared_values(context: FileContext) -> object:
