@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
@@ -91,3 +94,37 @@ def test_a_metric_is_sent_as_its_prompt() -> None:
 def test_what_ragas_cannot_load_or_fill_in_is_refused(mapping: Any, data: Any, said: str) -> None:
     with pytest.raises(PromptObjectError, match=said):
         saved_text(read_saved(mapping), data)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ragas") is None, reason="ragas is not installed")
+def test_the_real_ragas_sends_the_same_texts(tmp_path: Path) -> None:
+    from pydantic import BaseModel
+    from ragas.prompt import PydanticPrompt
+    from ragas.prompt.simple_prompt import Prompt
+
+    class Ticket(BaseModel):
+        text: str
+        note: str | None = None
+
+    class Labels(BaseModel):
+        labels: list[str]
+
+    class Triage(PydanticPrompt[Ticket, Labels]):
+        input_model = Ticket
+        output_model = Labels
+        instruction = "Sort {it}: „é“."
+        examples: ClassVar = [
+            (Ticket(text="a"), Labels(labels=[])),
+            (Ticket(text="b", note="c"), Labels(labels=["d"])),
+        ]
+
+    Triage().save(str(tmp_path / "triage.json"))
+    saved = json.loads((tmp_path / "triage.json").read_text("utf-8"))
+    prompt = read_saved({**saved, "output_schema": Labels.model_json_schema()})
+    assert saved_text(prompt, {"text": "ü", "note": None}) == Triage().to_string(Ticket(text="ü"))
+
+    simple = Prompt("Grade {a} as {{b}} for {c!r}", [({"a": [1]}, {"x": None})])
+    simple.save(str(tmp_path / "simple.json"))
+    saved = json.loads((tmp_path / "simple.json").read_text("utf-8"))
+    data = {"a": "é {}", "c": "d"}
+    assert saved_text(read_saved(saved), data) == simple.format(**data)
