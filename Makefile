@@ -39,6 +39,7 @@ benchmark: setup ## how long typing and rendering take, beside other servers and
 	@$(BIN)/python tests/benchmarks/workspace.py
 	@$(BIN)/python tests/benchmarks/memory.py
 	@$(BIN)/python tests/benchmarks/library.py
+	@$(BIN)/python tests/benchmarks/ragas_prompts.py
 	@$(BIN)/python tests/benchmarks/preview.py
 	@$(BIN)/python tests/benchmarks/experiments.py
 
