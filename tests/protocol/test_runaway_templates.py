@@ -80,3 +80,14 @@ async def test_a_single_operation_that_takes_for_ever_is_stopped_as_well(limited
     limited.replace(uri, "7 ** n", "7")
     assert (await limited.command("preview", uri=uri)).rendering.string == "7"
     limited.close(uri)
+
+
+@pytest.mark.parametrize("letter", ["a", "=", "🙂", "漢"])
+async def test_a_long_text_of_one_letter_is_previewed(code: Editor, letter: str) -> None:
+    text = letter * (200_000 // len(letter.encode()))
+    uri = code.open("long.yml.j2", f"- name: a\n  content: {text if letter != '=' else repr(text)}\n")
+    made = await code.command("preview", uri=uri)
+    assert made.rendering.string == text
+    assert made.rendering.tokens > 0
+    assert made.rendering.problems == []
+    code.close(uri)

@@ -17,10 +17,13 @@ from promptls.syntax.yaml.nodes import Scalar, key_text
 _BARE: Final = frozenset({"name", "content", None})
 _PROMPT_POET: Final = re.compile(r"escape_special_characters|<\|space\|>|\btoken_limit\b")
 _PROSE: Final = re.compile(
-    r"[^\W\d_]{2,}(?:[ ,]+[^\W\d_][\w']*){3,}|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{8}"
+    r"(?<![^\W\d_])[^\W\d_]{2,}(?:[ ,]+[^\W\d_][\w']*){3,}|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{8}"
 )
-"""Four words in a row, or a sentence in a script that parts none."""
-_SENTENCE: Final = re.compile(r"[^\W\d_]+(?:[ ,]+[^\W\d_][\w']*){7,}")
+"""Four words in a row, or a sentence in a script that parts none.
+
+A match begins where a word does: to begin anew at each letter of a very long one would never end.
+"""
+_SENTENCE: Final = re.compile(r"(?<![^\W\d_])[^\W\d_]+(?:[ ,]+[^\W\d_][\w']*){7,}")
 """Words that tell somebody something, whatever the item is called."""
 _FILE: Final = re.compile(
     r"^[/.~]|/|^[\w.-]+\.[a-z][a-z0-9]{0,5}$|^id_(?:rsa|ed25519|ecdsa)|^[A-Z][A-Z0-9]*_[A-Z0-9_]+$"
