@@ -36,6 +36,7 @@ COMMANDS: dict[str, str] = {
     "contract": "show what a prompt needs from its caller",
     "run": "run an experiment over a dataset",
     "compare": "compare runs of an experiment",
+    "classes": "report precision, recall and F1 of each class",
     "history": "list the runs of experiments",
     "models": "list models, and try whether they answer",
     "format": "lay out prompt files in one style",

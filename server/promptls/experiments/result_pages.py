@@ -71,6 +71,11 @@ def run_json(run: RunSummary) -> dict[str, Any]:
     }
 
 
+def table_columns(run: RunSummary) -> tuple[str, ...]:
+    """The columns of the run's table; raises `WrongUse` where it is gone."""
+    return _index_of(run).columns
+
+
 def rows_page(run: RunSummary, query: RowQuery = ALL, start: int = 0, count: int = 100) -> Page:
     """The rows from `start` on that `query` finds, `count` of them, at most 1,000.
 

@@ -1,0 +1,297 @@
+"""Classification reports of a run: precision, recall and F1 of each class, and which is taken for which.
+
+Definitions followed: `classification_report` of scikit-learn, with 0 where it divides by 0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from promptls.experiments.history import RunSummary, row_results
+from promptls.experiments.result_pages import table_columns
+from promptls.experiments.results_table import PREDICTED_PREFIX
+from promptls.text.failure import FilePlace, WrongUse
+from promptls.text.nearest import did_you_mean
+
+NO_ANSWER = "(no answer)"
+"""Stands in a confusion table for a response that names no class."""
+OTHER = "(other)"
+"""Stands for the classes that are expected nowhere, behind the first of them."""
+
+# Classes that are expected nowhere and still have a line of their own: a model may answer anything.
+MOST_UNEXPECTED = 20
+
+# Where a table has more expected classes than this, the column is no label.
+MOST_CLASSES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ClassScore:
+    """How well one class is found: `support` rows are of it, `predicted` rows were said to be."""
+
+    name: str
+    precision: float
+    recall: float
+    f1: float
+    support: int
+    predicted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Average:
+    """An average over the classes; `name` is `micro`, `macro` (each class alike) or `weighted` by support."""
+
+    name: str
+    precision: float
+    recall: float
+    f1: float
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """The report of one pair of columns.
+
+    `accuracy` is the share of the `rows` whose classes are exactly the expected ones. `names` are the
+    lines of `confusion` (what is expected) and its columns (what was said); it is empty where a row may
+    have several classes. `failed` rows have an error, `unlabelled` ones no expected class: neither counts.
+    `unanswered` rows count, as wrong.
+    """
+
+    expected: str
+    predicted: str
+    model: str | None
+    rows: int
+    failed: int
+    unlabelled: int
+    unanswered: int
+    accuracy: float
+    several: bool
+    classes: tuple[ClassScore, ...]
+    averages: tuple[Average, ...]
+    names: tuple[str, ...] = ()
+    confusion: tuple[tuple[int, ...], ...] = ()
+
+
+class Columns(NamedTuple):
+    """Which column holds the expected classes, and which the predicted; `field` is one of its JSON."""
+
+    expected: str
+    predicted: str
+    field: str | None = None
+
+
+def classifications(
+    run: RunSummary,
+    *,
+    expected: str | None = None,
+    predicted: str | None = None,
+    field: str | None = None,
+) -> tuple[Classification, ...]:
+    """The reports of the run's table, by column and then by model where the run has several.
+
+    Without `expected` and `predicted`, every column of the data set that the answers have a key for, else
+    `expected`. `field` is a key of responses in JSON. Raises `WrongUse` for a column that is not there, for
+    one that holds no classes, and where nothing can be reported.
+    """
+    found = _chosen(run, expected, predicted, field)
+    models: tuple[str | None, ...] = run.models if len(run.models) > 1 else (None,)
+    return tuple(_of_columns(run, columns, model) for columns in found for model in models)
+
+
+def pairs_of(columns: Sequence[str]) -> list[Columns]:
+    """The pairs of expected and predicted columns that a table with these `columns` has by its names."""
+    found = []
+    for column in columns:
+        key = column.removeprefix(PREDICTED_PREFIX)
+        if key != column:
+            expected = next(
+                (name for name in (f"expected_{key}", f"row_{key}", key) if name in columns), None
+            )
+            if expected is not None:
+                found.append(Columns(expected, column))
+    if not found and "expected" in columns and "response" in columns:
+        found.append(Columns("expected", "response"))
+    return found
+
+
+def classify(
+    rows: Iterable[tuple[frozenset[str], frozenset[str]]],
+) -> Classification:
+    """The report of rows, each with its expected classes and those that were said."""
+    pairs = list(rows)
+    support = Counter(name for expected, _ in pairs for name in expected)
+    strangers = Counter(name for _, said in pairs for name in said if name not in support)
+    shown = {name for name, _ in strangers.most_common(MOST_UNEXPECTED)}
+    if len(strangers) > len(shown):
+        pairs = [(expected, _folded(said, shown | support.keys())) for expected, said in pairs]
+    predicted = Counter(name for _, said in pairs for name in said)
+    right = Counter(name for expected, said in pairs for name in expected & said)
+    names = [*sorted(support), *sorted(predicted.keys() - support.keys())]
+    classes = tuple(
+        ClassScore(
+            name,
+            *_scores(right[name], predicted[name], support[name]),
+            support[name],
+            predicted[name],
+        )
+        for name in names
+    )
+    several = any(len(expected) > 1 or len(said) > 1 for expected, said in pairs)
+    shown_names, confusion = ((), ()) if several else _confusion(pairs, names)
+    return Classification(
+        expected="",
+        predicted="",
+        model=None,
+        rows=len(pairs),
+        failed=0,
+        unlabelled=0,
+        unanswered=sum(not said for _, said in pairs),
+        accuracy=_share(sum(expected == said for expected, said in pairs), len(pairs)),
+        several=several,
+        classes=classes,
+        averages=_averages(classes, right.total(), predicted.total(), support.total()),
+        names=tuple(shown_names),
+        confusion=confusion,
+    )
+
+
+def _chosen(run: RunSummary, expected: str | None, predicted: str | None, field: str | None) -> list[Columns]:
+    columns = table_columns(run)
+    for column in (expected, predicted):
+        if column is not None and column not in columns:
+            raise WrongUse(
+                f"the table has no column `{column}`{did_you_mean(column, columns)}",
+                FilePlace(run.results),
+                f"its columns are {', '.join(f'`{each}`' for each in columns)}",
+            )
+    if expected is not None:
+        own = f"{PREDICTED_PREFIX}{expected.removeprefix('row_').removeprefix('expected_')}"
+        chosen = predicted or (own if own in columns and field is None else "response")
+        return [Columns(expected, chosen, field)]
+    found = [pair for pair in pairs_of(columns) if predicted in {None, pair.predicted}]
+    if field is not None:
+        wanted = next(
+            (name for name in (f"expected_{field}", f"row_{field}", field) if name in columns), None
+        )
+        found = [Columns(wanted, predicted or "response", field)] if wanted else []
+    if found:
+        return found
+    raise WrongUse(
+        "nothing says which column holds the expected classes",
+        FilePlace(run.results),
+        f"name it with `--expected COLUMN`: there are {', '.join(f'`{each}`' for each in columns)}",
+    )
+
+
+def _of_columns(run: RunSummary, columns: Columns, model: str | None) -> Classification:
+    failed = unlabelled = 0
+    found = []
+    for cells in row_results(run):
+        if model is not None and cells.get("model") != model:
+            continue
+        expected = _classes(cells.get(columns.expected) or "")
+        if cells.get("error"):
+            failed += 1
+        elif not expected:
+            unlabelled += 1
+        else:
+            found.append((expected, _said(cells, columns)))
+    known = frozenset(name for expected, _ in found for name in expected)
+    if len(known) > MOST_CLASSES:
+        raise WrongUse(
+            f"the column `{columns.expected}` has {len(known)} different values: these are no classes",
+            FilePlace(run.results),
+            "name another one with `--expected COLUMN`",
+        )
+    is_text = columns.predicted == "response" and columns.field is None
+    report = classify((expected, _classes(said, known if is_text else None)) for expected, said in found)
+    name = columns.predicted if columns.field is None else f"{columns.predicted}.{columns.field}"
+    return replace(
+        report,
+        expected=columns.expected,
+        predicted=name,
+        model=model,
+        failed=failed,
+        unlabelled=unlabelled,
+    )
+
+
+def _said(cells: Mapping[str, str], columns: Columns) -> str:
+    text = cells.get(columns.predicted) or ""
+    if columns.field is None:
+        return text
+    try:
+        value: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    for key in columns.field.split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    if isinstance(value, list):
+        return ";".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+def _classes(cell: str, known: frozenset[str] | None = None) -> frozenset[str]:
+    """The classes that a cell names: several are separated by `;`, as tables and data sets write them.
+
+    A text that a model wrote is only taken apart into classes that are `known`.
+    """
+    pieces = frozenset(piece.strip() for piece in _pieces(cell) if piece.strip())
+    if known is None or pieces <= known or cell.lstrip().startswith(("[", '"')):
+        return pieces
+    return frozenset([cell.strip()])
+
+
+def _pieces(cell: str) -> Iterator[str]:
+    text = cell.strip()
+    if text.startswith(("[", '"')):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value = text
+        yield from map(str, value) if isinstance(value, list) else [str(value)]
+    else:
+        yield from text.split(";")
+
+
+def _folded(said: frozenset[str], known: set[str]) -> frozenset[str]:
+    return frozenset(name if name in known else OTHER for name in said)
+
+
+def _scores(right: int, predicted: int, support: int) -> tuple[float, float, float]:
+    return _share(right, predicted), _share(right, support), _share(2 * right, predicted + support)
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def _averages(classes: Sequence[ClassScore], right: int, predicted: int, support: int) -> tuple[Average, ...]:
+    if not classes:
+        return ()
+    rows = [(score.precision, score.recall, score.f1) for score in classes]
+    weights = [score.support for score in classes]
+    macro = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+    weighted = [
+        sum(value * weight for value, weight in zip(column, weights, strict=True)) / (support or 1)
+        for column in zip(*rows, strict=True)
+    ]
+    return (
+        Average("micro", *_scores(right, predicted, support)),
+        Average("macro", *macro),
+        Average("weighted", *weighted),
+    )
+
+
+def _confusion(
+    pairs: Sequence[tuple[frozenset[str], frozenset[str]]], names: Sequence[str]
+) -> tuple[list[str], tuple[tuple[int, ...], ...]]:
+    counts = Counter(
+        (next(iter(expected), NO_ANSWER), next(iter(said), NO_ANSWER)) for expected, said in pairs
+    )
+    shown = [*names, NO_ANSWER] if any(said == NO_ANSWER for _, said in counts) else list(names)
+    return shown, tuple(tuple(counts[expected, said] for said in shown) for expected in shown)

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from promptls.cli.main import main
+from support.finished_run import write_run
+
+TABLE = """\
+id,kind,response,error,model
+1,A,A,,echo
+2,A,B,,echo
+3,B,B,,echo
+4,B,,,echo
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> str:
+    dataset = tmp_path / "rows.csv"
+    dataset.write_text("id,kind\n", "utf-8")
+    found = write_run(tmp_path / "ask.yml.j2", "- content: hi\n", TABLE, experiment="main", dataset=dataset)
+    return str(found.results)
+
+
+def test_each_class_and_its_confusions_are_printed(run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["classes", run, "--expected", "kind"]) == 0
+    assert (
+        capsys.readouterr().out
+        == """\
+response against kind
+4 rows, 1 of them without a class: 50 % are right
+
+class             precision  recall    F1  rows  said
+A                     100 %    50 %  67 %     2     1
+B                      50 %    50 %  50 %     2     2
+macro average          75 %    50 %  58 %
+weighted average       75 %    50 %  58 %
+
+expected \\ said  A  B  (no answer)
+A                1  1            ·
+B                ·  1            1
+"""
+    )
+
+
+def test_programs_get_the_same_as_json(run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["classes", run, "--expected", "kind", "--json"]) == 0
+    (report,) = json.loads(capsys.readouterr().out)["reports"]
+    assert (report["accuracy"], report["confusion"]) == (0.5, [[1, 1, 0], [0, 1, 1], [0, 0, 0]])
+
+
+def test_a_run_that_says_no_classes_is_wrong_use(run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["classes", run]) == 2
+    assert "--expected COLUMN" in capsys.readouterr().err
