@@ -64,15 +64,25 @@ def scalar_runs(text: str, node: Any, indent: int) -> list[Run] | None:
 def _merged(text: str, runs: Iterator[Run]) -> list[Run]:
     """The runs, with neighbours that are one in the text as one, and without empty ones."""
     found: list[Run] = []
+    # The stretch of the text that stands as it is: it is taken out once, however many runs it has.
+    start = end = 0
     for run in runs:
         if not run.text:
             continue
-        is_next = found and found[-1].end == run.start
-        if is_next and _is_plain(text, run) and _is_plain(text, found[-1]):
-            found[-1] = Run(found[-1].text + run.text, found[-1].start, run.end)
+        if _is_plain(text, run):
+            if run.start != end:
+                found += _stretch(text, start, end)
+                start = run.start
+            end = run.end
         else:
+            found += _stretch(text, start, end)
             found.append(run)
-    return found
+            start = end = run.end
+    return [*found, *_stretch(text, start, end)]
+
+
+def _stretch(text: str, start: int, end: int) -> list[Run]:
+    return [Run(text[start:end], start, end)] if start < end else []
 
 
 def _is_plain(text: str, run: Run) -> bool:
