@@ -188,11 +188,11 @@ function Advice({ found, cell }: { found: Lab; cell: LabCell }) {
           </button>
         )}
         <CopyButton
-          what="the header's lines"
+          what="header lines"
           label="Copy header lines"
           onCopy={() => {
             const text = headerLines({ limit: cell.limit, step: best?.step ?? cell.step });
-            host.post({ type: "copy", text, what: "the header's lines" });
+            host.post({ type: "copy", text, what: "header lines" });
           }}
         />
       </div>
