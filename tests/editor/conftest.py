@@ -54,7 +54,13 @@ def extension() -> Path:
     """The extension's file, of the sources as they are now."""
     sources = [
         path
-        for folder in ("vscode-client/src", "vscode-client/icons", "grammars", "server/promptls")
+        for folder in (
+            "vscode-client/src",
+            "vscode-client/icons",
+            "vscode-client/walkthrough",
+            "grammars",
+            "server/promptls",
+        )
         for path in (ROOT / folder).rglob("*")
         if path.is_file() and path.suffix != ".pyc"
     ]
