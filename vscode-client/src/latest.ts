@@ -53,13 +53,16 @@ export function newestOnly(ask: (token: vscode.CancellationToken) => Promise<voi
 
   async function run(): Promise<void> {
     isRunning = true;
-    while (isWanted) {
-      // The change that led here may not have been sent yet.
-      await new Promise((resolve) => setTimeout(resolve, 0));
-      isWanted = false;
-      await ask(source.token);
+    try {
+      while (isWanted) {
+        // The change that led here may not have been sent yet.
+        await new Promise((resolve) => setTimeout(resolve, 0));
+        isWanted = false;
+        await ask(source.token);
+      }
+    } finally {
+      isRunning = false;
     }
-    isRunning = false;
   }
 
   return {

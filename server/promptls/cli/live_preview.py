@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
     from promptls.rendering.worker import RenderWorker
     from promptls.workspace.workspace import Workspace
+
+log = logging.getLogger(__name__)
 
 _POLL_SECONDS: Final = 0.15
 """How often the files are looked at: this also notices changes on network drives."""
@@ -177,9 +180,10 @@ class PageConversation:
 
     async def _show_once(self) -> None:
         try:
-            await self._send({"type": "show", "result": await self._live.result(self._choice)})
-        except Failure as failure:
-            await self._send({"type": "fail", "uri": _uri(self._live.path), "message": _sentence(failure)})
+            message = {"type": "show", "result": await self._live.result(self._choice)}
+        except Exception as error:  # noqa: BLE001 - whatever it is, the next change must still be shown
+            message = {"type": "fail", "uri": _uri(self._live.path), "message": _sentence(error)}
+        await self._send(message)
 
     async def _answer(self, message: dict[str, Any]) -> None:
         argument = message.get("argument")
@@ -187,8 +191,8 @@ class PageConversation:
         try:
             asked = argument if isinstance(argument, dict) else {}
             answer["result"] = await self._live.answer(str(message.get("question")), asked)
-        except Failure as failure:
-            answer["error"] = _sentence(failure)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the page must not wait for ever
+            answer["error"] = _sentence(error)
         await self._try(lambda: self._send(answer))
 
     async def _send(self, message: dict[str, Any]) -> None:
@@ -212,7 +216,10 @@ def _message(text: str | bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _sentence(failure: Failure) -> str:
+def _sentence(failure: Exception) -> str:
+    if not isinstance(failure, Failure):
+        log.error("the preview failed", exc_info=failure)
+        return f"promptls failed unexpectedly ({type(failure).__name__}); the terminal says more"
     remedy = f"; {failure.remedy}" if failure.remedy else ""
     place = f"{Path(failure.place.path).name}: " if isinstance(failure.place, FilePlace) else ""
     return f"{place}{failure.message}{remedy}"
