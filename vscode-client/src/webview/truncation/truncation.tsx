@@ -1,71 +1,15 @@
 /** The page of the truncation lab. */
 
-import { signal } from "@preact/signals";
 import { render } from "preact";
 
-import type { Lab, LabCell, LabOptions } from "../../protocol";
-import type { FromPage, ToPage } from "../../truncation/messages";
-import { announce, LiveRegion } from "../shared/announce";
-import { Chart } from "../shared/chart";
+import type { Lab, LabCell } from "../../protocol";
+import { LiveRegion } from "../shared/announce";
 import { CopyButton } from "../shared/copyButton";
 import { baseName, count, grouped, percent } from "../shared/format";
-import { connect } from "../shared/host";
 import { followTheme } from "../shared/theme";
-import { bestOf, cellAt, cellsOf, firstTried, headerLines, stepsOf, type Tried } from "./lab";
-
-const lab = signal<Lab | undefined>(undefined);
-const tried = signal<Tried | undefined>(undefined);
-const failure = signal("");
-const isBusy = signal(true);
-const isStale = signal(false);
-const options = signal<LabOptions>({});
-const CACHES = ["exact", "openai", "anthropic", "google", "deepseek", "vllm"];
-
-const host = connect<ToPage, FromPage>((message) => {
-  isBusy.value = message.type === "busy";
-  switch (message.type) {
-    case "show": {
-      const { found, failure: why, cancelled } = message.result;
-      isStale.value = cancelled;
-      failure.value = why?.message ?? "";
-      if (found !== null) {
-        const before = lab.value?.path === found.path ? tried.value : undefined;
-        lab.value = found;
-        tried.value = firstTried(found, before);
-        announce(found.advice, 0);
-      }
-      return;
-    }
-    case "fail":
-      failure.value = message.message;
-      return;
-    case "stale":
-      isStale.value = true;
-      return;
-    case "busy":
-      failure.value = "";
-  }
-});
-
-function explore(next: LabOptions): void {
-  options.value = { ...options.value, ...next };
-  host.post({ type: "explore", options: options.value });
-}
-
-function attempt(next: Partial<Tried>): void {
-  const found = lab.value;
-  const before = tried.value;
-  if (found === undefined || before === undefined) {
-    return;
-  }
-  const limit = next.limit ?? before.limit;
-  // Another limit has other steps: its best one is shown.
-  tried.value = next.step === undefined ? firstTried(found, { limit, step: bestOf(found, limit)?.step ?? before.step }) : { limit, step: next.step };
-  const cell = tried.value === undefined ? undefined : cellAt(found, tried.value);
-  if (cell !== undefined) {
-    announce(`Limit ${cell.limit}, step ${cell.step}: ${percent(cell.cacheRate)} from the cache, ${percent(cell.keptRate)} kept.`);
-  }
-}
+import { Limits, Steps, Turns } from "./charts";
+import { bestOf, cellAt, headerLines, stepsOf, type Tried } from "./lab";
+import { attempt, begin, CACHES, copy, explore, failure, isBusy, isStale, lab, tried } from "./store";
 
 function Page() {
   const found = lab.value;
@@ -191,8 +135,7 @@ function Advice({ found, cell }: { found: Lab; cell: LabCell }) {
           what="header lines"
           label="Copy header lines"
           onCopy={() => {
-            const text = headerLines({ limit: cell.limit, step: best?.step ?? cell.step });
-            host.post({ type: "copy", text, what: "header lines" });
+            copy(headerLines({ limit: cell.limit, step: best?.step ?? cell.step }), "header lines");
           }}
         />
       </div>
@@ -276,93 +219,6 @@ function Stepper({ id, label, values, value, onChange }: StepperProperties) {
   );
 }
 
-function Steps({ found, cell }: { found: Lab; cell: LabCell }) {
-  const cells = cellsOf(found, cell.limit);
-  const best = bestOf(found, cell.limit)?.step;
-  return (
-    <Chart
-      title={`Steps under a limit of ${grouped(cell.limit)}`}
-      summary={`For each step, the share of the prompts that is read from the cache and the share that is kept.${best == null ? "" : ` The best step is ${best}.`}`}
-      axis="step"
-      places={cells.map(({ step }) => step)}
-      range={[0, 1]}
-      series={[
-        { label: "read from the cache", colour: "--vscode-charts-blue", values: cells.map(({ cacheRate }) => cacheRate), words: percent },
-        { label: "kept of what fits", colour: "--vscode-charts-green", values: cells.map(({ keptRate }) => keptRate), words: percent },
-      ]}
-      tableOnly={[
-        { label: "lost needlessly", colour: "", values: cells.map(({ needless }) => needless), words: grouped },
-        { label: "new beginnings", colour: "", values: cells.map(({ breaks }) => breaks), words: grouped },
-      ]}
-      chosen={cell.step}
-      onChoose={(step) => {
-        attempt({ step });
-      }}
-      noteOf={(step) => (step === best ? "best" : step === found.step ? "now" : "")}
-    />
-  );
-}
-
-function Turns({ found, cell }: { found: Lab; cell: LabCell }) {
-  const { tokens, cached, lost } = cell.turns;
-  const whole = tokens.map((kept, turn) => kept + (lost[turn] ?? 0));
-  return (
-    <Chart
-      title={`Turn by turn, with a step of ${grouped(cell.step)}`}
-      summary={`For each of ${tokens.length} turns, the tokens that are read from the cache, new, and removed.`}
-      axis="turn"
-      places={tokens.map((_, turn) => turn + 1)}
-      series={[
-        { label: "removed", colour: "--chart-removed", values: whole, words: grouped, bars: true },
-        { label: "new", colour: "--vscode-charts-yellow", values: tokens, words: grouped, bars: true },
-        { label: "read from the cache", colour: "--vscode-charts-blue", values: cached, words: grouped, bars: true },
-        { label: "limit", colour: "--muted", values: tokens.map(() => cell.limit), words: grouped, dashed: true },
-      ].map((each) =>
-        // The bars stand behind one another: what is read is each one's own.
-        each.label === "removed"
-          ? { ...each, shown: lost }
-          : each.label === "new"
-            ? { ...each, shown: tokens.map((kept, turn) => kept - (cached[turn] ?? 0)) }
-            : each,
-      )}
-    >
-      {found.chats.length > 1 ? (
-        <p class="hint">
-          Of <bdi>{found.chats[0]?.name}</bdi>.
-        </p>
-      ) : null}
-      {cell.failures.map((words) => (
-        <p class="hint warn" key={words}>
-          {words}
-        </p>
-      ))}
-    </Chart>
-  );
-}
-
-function Limits({ found, cell }: { found: Lab; cell: LabCell }) {
-  const cells = found.limits.map((limit) => cellAt(found, { limit, step: bestOf(found, limit)?.step ?? stepsOf(found, limit)[0] ?? 1 }));
-  return (
-    <Chart
-      title="Limits, each with its best step"
-      summary="For each limit with its best step, the share of the prompts that is read from the cache and the share that is kept."
-      axis="limit"
-      places={found.limits}
-      range={[0, 1]}
-      series={[
-        { label: "read from the cache", colour: "--vscode-charts-blue", values: cells.map((each) => each?.cacheRate ?? null), words: percent },
-        { label: "kept of what fits", colour: "--vscode-charts-green", values: cells.map((each) => each?.keptRate ?? null), words: percent },
-      ]}
-      tableOnly={[{ label: "best step", colour: "", values: found.limits.map((limit) => bestOf(found, limit)?.step ?? null), words: grouped }]}
-      chosen={cell.limit}
-      onChoose={(limit) => {
-        attempt({ limit });
-      }}
-      noteOf={(limit) => (limit === found.limit ? "now" : "")}
-    />
-  );
-}
-
 followTheme();
 render(<Page />, document.getElementById("root") as HTMLElement);
-host.post({ type: "ready" });
+begin();
