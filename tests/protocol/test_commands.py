@@ -146,22 +146,43 @@ async def test_an_edit_makes_the_scores_stale_and_a_second_run_shows_the_change(
     assert "| exact_match | 0 % (-50) | 2 |" in table
 
 
-async def test_results_hold_rows_scores_and_the_comparison_with_the_run_before(code: Editor) -> None:
+async def test_results_hold_scores_rows_and_the_comparison_with_the_run_before(code: Editor) -> None:
     uri = opened(code)
     first = await code.command("runExperiment", uri=uri)
     alone = await code.command("showResults", uri=uri)
     second = await code.command("runExperiment", uri=uri)
 
-    results = await code.command("showResults", run=second.run)
+    view = await code.command("showResults", run=second.run)
+    rows = await code.command("resultsRows", run=second.run, wanted={"search": "hello"})
+    pairs = await code.command("resultsPairs", before=first.run, after=second.run, differing=True)
 
-    assert alone.comparison is None
-    assert alone.previous is None
-    assert results.run == second.run
-    assert results.previous.run == first.run
-    assert [row.response for row in results.rows] == ["hello", "bye"]
-    assert results.metrics[0].text == "50 %"
-    assert "cannot be told apart" in results.comparison.sentences[0]
-    assert not results.stale
+    assert (len(alone.runs), alone.comparisons) == (1, [])
+    assert [run.path for run in view.runs] == [first.run, second.run]
+    assert view.runs[1].metrics[0].text == "50 %"
+    assert "cannot be told apart" in view.comparisons[0].metrics[0].words
+    assert not view.runs[1].stale
+    assert [(row.place, row.cells.response) for row in rows.rows] == [(0, "hello")]
+    assert pairs.total == 0
+
+
+async def test_a_thumb_and_a_note_are_kept_beside_the_scores(code: Editor, tmp_path: Path) -> None:
+    run = await code.command("runExperiment", uri=opened(code))
+    table = Path(run.run).read_bytes()
+    await code.command("resultsNote", run=run.run, place=1, thumb="down", text="rude")
+
+    view = await code.command("showResults", run=run.run)
+    noted = await code.command("resultsRows", run=run.run, wanted={"noted": True})
+    numbers = await code.command("resultsNumbers", run=run.run, wanted={"kind": "failing"})
+    written = await code.command(
+        "exportResults", run=run.run, wanted={"noted": True}, form="jsonl", to=str(tmp_path / "rows.jsonl")
+    )
+
+    assert Path(run.run).read_bytes() == table
+    assert getattr(view.runs[0].notes, "1").text == "rude"
+    assert [row.place for row in noted.rows] == [1]
+    assert (numbers.rows, numbers.experiment) == ("2,", "answers")
+    assert written.rows == 1
+    assert '"thumb": "down", "note": "rude"' in (tmp_path / "rows.jsonl").read_text("utf-8")
 
 
 async def test_failed_rows_of_the_last_run_show_at_the_experiment(code: Editor) -> None:

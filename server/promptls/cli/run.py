@@ -49,6 +49,7 @@ examples:
   promptls run triage.yml.j2 --rows failing             those that failed last time
   promptls run triage.yml.j2 --rows 'priority == "P0"'  those that a filter lets through
   promptls run v1.yml.j2 v2.yml.j2 --model local:smollm2 --model openai:gpt-4.1-mini
+  promptls run triage.yml.j2 --engine ray --ray-address head:6379
   promptls run --resume 20261121-101500-triage
   promptls run --retry-errors 20261121-101500-triage
   promptls run triage.yml.j2 --fail-under exact_match=0.8 --junit report.xml
@@ -76,6 +77,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeats", metavar="N", type=whole_number, help="ask each row N times")
     parser.add_argument("--seed", metavar="N", type=int, help="seed of the sampling; repeats count on")
     parser.add_argument("--concurrency", metavar="N", type=whole_number, help="ask N rows at once")
+    parser.add_argument(
+        "--engine",
+        choices=("local", "ray"),
+        help="ask the models from this machine, or from the nodes of a Ray cluster",
+    )
+    parser.add_argument(
+        "--ray-address",
+        metavar="ADDRESS",
+        help="the cluster, such as `head:6379`; by default that of RAY_ADDRESS, else the one of this machine",
+    )
     parser.add_argument("--timeout", metavar="SECONDS", type=seconds, help="how long one answer may take")
     begin = parser.add_mutually_exclusive_group()
     begin.add_argument("--resume", metavar="RUN", help="go on with a run that was cancelled or killed")
@@ -142,7 +153,7 @@ def execute(arguments: argparse.Namespace) -> int:
     for run, limit in missed:
         print(paint(limit.words(run), "red", sys.stderr), file=sys.stderr)
     if arguments.junit is not None:
-        from promptls.cli.reports.run_as_junit import render
+        from promptls.experiments.run_as_junit import render
 
         arguments.junit.write_text(render(judged), encoding="utf-8")
     return int(bool(missed) or any(run.failed for run in runs))
@@ -178,6 +189,8 @@ def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
             yes=arguments.yes,
             only_plan=arguments.dry_run,
             models_base=str(Path.cwd()),
+            engine=arguments.engine,
+            ray_address=arguments.ray_address,
         )
         for file in arguments.files or [""]
     ]

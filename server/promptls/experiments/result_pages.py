@@ -6,8 +6,6 @@ What was found is kept until the table changes.
 
 from __future__ import annotations
 
-import csv
-import io
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +15,7 @@ from typing import Any, Literal
 
 from promptls.experiments.answer_cache import AnswerCache
 from promptls.experiments.history import RunSummary
+from promptls.experiments.table_index import TableIndex
 from promptls.experiments.tally import good_class
 from promptls.text.failure import FilePlace, WrongUse
 
@@ -82,13 +81,43 @@ def rows_page(run: RunSummary, query: RowQuery = ALL, start: int = 0, count: int
     Raises `WrongUse` where the run's table is gone, and for a column that it does not have.
     """
     index = _index_of(run)
-    for column in (query.sort, *(column for column, _ in query.equal)):
-        if column is not None and column not in index.columns:
-            raise WrongUse(f"the table has no column `{column}`", FilePlace(run.results))
-    found = _found(index, query, _not_good(run))
+    found = found_places(run, query)
     chosen = found[start : start + min(count, LARGEST_PAGE)]
     rows = tuple({"": str(place), **cells} for place, cells in zip(chosen, index.lines(chosen), strict=True))
     return Page(len(found), start, index.columns, rows)
+
+
+def found_places(run: RunSummary, query: RowQuery = ALL) -> Sequence[int]:
+    """The places in the table of the rows that `query` finds, in its order.
+
+    Raises `WrongUse` as `rows_page`.
+    """
+    index = _index_of(run)
+    for column in (query.sort, *(column for column, _ in query.equal)):
+        if column is not None and column not in index.columns:
+            raise WrongUse(f"the table has no column `{column}`", FilePlace(run.results))
+    return _found(index, query, _not_good(run))
+
+
+def rows_at(run: RunSummary, places: Sequence[int]) -> Iterator[dict[str, str]]:
+    """The cells of the rows at these places; raises `WrongUse` where the table has no such row."""
+    index = _index_of(run)
+    missing = next((place for place in places if not 0 <= place < len(index)), None)
+    if missing is not None:
+        raise WrongUse(f"the table has no row {missing + 1}", FilePlace(run.results))
+    return index.lines(places)
+
+
+def row_states(run: RunSummary) -> Iterator[tuple[dict[str, str], Kind]]:
+    """Every row of the table with the kind it is of: `error`, `problem`, `failing` or `good`."""
+    is_failing = _condition(RowQuery(kind="failing"), _not_good(run))
+    for cells in _index_of(run).all_lines():
+        if cells.get("error"):
+            yield cells, "error"
+        elif cells.get("problem"):
+            yield cells, "problem"
+        else:
+            yield cells, "failing" if is_failing(cells) else "good"
 
 
 def paired_page(
@@ -100,15 +129,34 @@ def paired_page(
     one that only one run has is None in the other. With `differing`, only rows whose response or a score
     differs.
     """
-    pairs = _pairs(_index_of(before), _index_of(after), by_model=set(before.models) == set(after.models))
-    if differing:
-        shared = {metric.name for metric in before.metrics} & {metric.name for metric in after.metrics}
-        pairs = _differing(pairs, _index_of(before), _index_of(after), ("response", "error", *sorted(shared)))
+    pairs = paired_places(before, after, differing=differing)
     chosen = pairs[start : start + min(count, LARGEST_PAGE)]
     old = _lines_at(_index_of(before), [left for left, _ in chosen])
     new = _lines_at(_index_of(after), [right for _, right in chosen])
     rows = [{"before": left, "after": right} for left, right in zip(old, new, strict=True)]
     return {"total": len(pairs), "start": start, "rows": rows}
+
+
+def paired_places(
+    before: RunSummary, after: RunSummary, *, differing: bool = False
+) -> Sequence[tuple[int | None, int | None]]:
+    """The places in both tables of the rows that belong together, as `paired_page` has them."""
+    pairs = _pairs(_index_of(before), _index_of(after), by_model=set(before.models) == set(after.models))
+    if not differing:
+        return pairs
+    shared = {metric.name for metric in before.metrics} & {metric.name for metric in after.metrics}
+    return _differing(pairs, _index_of(before), _index_of(after), ("response", "error", *sorted(shared)))
+
+
+def paired_lines(
+    before: RunSummary, after: RunSummary
+) -> Iterator[tuple[int | None, dict[str, str] | None, int | None, dict[str, str] | None]]:
+    """The rows that belong together, each with its place and its cells in both tables."""
+    pairs = paired_places(before, after)
+    old = _lines_at(_index_of(before), [left for left, _ in pairs])
+    new = _lines_at(_index_of(after), [right for _, right in pairs])
+    for (left, right), cells, other in zip(pairs, old, new, strict=True):
+        yield left, cells, right, other
 
 
 def messages_of(run: RunSummary, rendered_hash: str) -> list[dict[str, Any]] | None:
@@ -121,49 +169,6 @@ def messages_of(run: RunSummary, rendered_hash: str) -> list[dict[str, Any]] | N
         return cache.messages(rendered_hash)
     finally:
         cache.close()
-
-
-class TableIndex:
-    """Where the lines of a table begin; a cell with line breaks does not end one."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._starts = array("Q")
-        with path.open("rb") as stream:
-            offset = 0
-            is_open = False
-            for line in stream:
-                if not is_open:
-                    self._starts.append(offset)
-                offset += len(line)
-                # A quote inside a cell is written twice, which changes nothing here.
-                is_open ^= line.count(b'"') % 2 == 1
-            self._starts.append(offset)
-            stream.seek(0)
-            header = stream.read(self._starts[1]) if len(self._starts) > 1 else b""
-        self.columns = tuple(next(csv.reader(io.StringIO(header.decode("utf-8", "replace"))), ()))
-
-    def __len__(self) -> int:
-        return max(0, len(self._starts) - 2)
-
-    def lines(self, places: Sequence[int]) -> Iterator[dict[str, str]]:
-        """The cells of the lines at these places, counted from 0 behind the header."""
-        with self.path.open("rb") as stream:
-            for place in places:
-                stream.seek(self._starts[place + 1])
-                text = stream.read(self._starts[place + 2] - self._starts[place + 1])
-                yield self._cells(text.decode("utf-8", "replace"))
-
-    def all_lines(self) -> Iterator[dict[str, str]]:
-        """The cells of every line, in order."""
-        with self.path.open(encoding="utf-8", errors="replace", newline="") as stream:
-            rows = csv.reader(stream)
-            next(rows, None)
-            for row in rows:
-                yield dict(zip(self.columns, row, strict=False))
-
-    def _cells(self, line: str) -> dict[str, str]:
-        return dict(zip(self.columns, next(csv.reader(io.StringIO(line, newline="")), ()), strict=False))
 
 
 def _index_of(run: RunSummary) -> TableIndex:

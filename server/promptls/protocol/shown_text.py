@@ -18,7 +18,7 @@ def show_text(session: Session, path: str, what: str, text: str, ending: str = "
     """The path of a file that holds the text: open in the client, or shown where it opens no files.
 
     `path` is the prompt that the text is about, and `what` the kind of text; the same two give the
-    same file. The text is Markdown, unless `ending` says otherwise.
+    same file. The text is Markdown, unless `ending` says otherwise; HTML opens in the user's browser.
     """
     from platformdirs import user_cache_path
 
@@ -29,12 +29,13 @@ def show_text(session: Session, path: str, what: str, text: str, ending: str = "
     file.write_text(text, encoding="utf-8", errors="replace")
     if session.flags.shows_documents:
         # Not waited for: some clients open nothing before they have the command's result.
-        session.start(_open(session, uri_of(str(file))), "the opening of a text")
+        session.start(_open(session, uri_of(str(file)), is_page=ending == "html"), "the opening of a text")
     else:
         message = types.ShowMessageParams(types.MessageType.Info, f"{what.capitalize()}: {file}")
         session.server.window_show_message(message)
     return str(file)
 
 
-async def _open(session: Session, uri: str) -> None:
-    await session.server.window_show_document_async(types.ShowDocumentParams(uri))
+async def _open(session: Session, uri: str, *, is_page: bool) -> None:
+    shown = types.ShowDocumentParams(uri, external=is_page or None)
+    await session.server.window_show_document_async(shown)

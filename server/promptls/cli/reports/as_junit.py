@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from promptls.cli.checked import region_of, repository_path
+from promptls.text.xml_text import xml_text
 
 if TYPE_CHECKING:
     from promptls.cli.checked import Checked, CheckedFile
     from promptls.rules.rule import Finding
 
-# What XML 1.0 has no way to write, escaped or not.
-_NO_XML: Final = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
 
 def render(checked: Checked) -> str:
@@ -86,8 +84,3 @@ def _add_suite(root: Element, name: str, *, tests: int, failures: int = 0, error
         skipped="0",
         time="0",
     )
-
-
-def xml_text(text: str) -> str:
-    """`text` without the characters that XML 1.0 has no way to write."""
-    return _NO_XML.sub("�", text)

@@ -1,4 +1,4 @@
-"""`promptls.showResults`: the rows and scores of a run, and how it compares with the one before."""
+"""`promptls.showResults`: the view of a run, beside others; a report in a file where there is no panel."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from lsprotocol import types
 from promptls.protocol.commands.arguments import prompt_path
 from promptls.protocol.shown_text import show_text
 from promptls.text.arguments import optional
-from promptls.text.failure import Failure, FilePlace, WrongUse
+from promptls.text.failure import FilePlace, WrongUse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from promptls.experiments.history import RunSummary
     from promptls.protocol.session import Session
@@ -23,33 +23,56 @@ if TYPE_CHECKING:
 async def show_results(
     session: Session, arguments: dict[str, Any], _token: types.ProgressToken | None
 ) -> dict[str, Any]:
-    """The run as JSON: of the table that `run` names, or the last one of the prompt."""
+    """The view of the run whose table `run` names, or of the last one of the prompt.
+
+    It stands beside the run before, or those that `against` names, of which the first is what the others are
+    compared with. Where the client has no panel, `document` is the report of the same runs.
+    """
     named = optional(arguments, "run", str)
     path = prompt_path(session, arguments) if named is None else named
     experiment = optional(arguments, "experiment", str)
+    against = optional(arguments, "against", list)
     unsaved = session.snapshot.unsaved()
+    in_thread = asyncio.get_running_loop().run_in_executor
     # Statistics and long tables take their time; nothing of the session is touched meanwhile.
-    result = await asyncio.get_running_loop().run_in_executor(None, _found, path, experiment, named, unsaved)
-    if not session.flags.panels:
-        result["document"] = show_text(session, path, "results", _markdown(result))
-    return result
+    runs = await in_thread(None, _runs, path, experiment, named, against, unsaved)
+    if session.flags.panels:
+        return await in_thread(None, _view, runs)
+    html = await in_thread(None, _report, runs)
+    return {
+        "run": str(runs[-1].results),
+        "name": runs[-1].name,
+        "document": show_text(session, path, "results", html, "html"),
+    }
 
 
-def _found(
-    path: str, experiment: str | None, named: str | None, unsaved: Mapping[str, str]
-) -> dict[str, Any]:
-    from promptls.experiments.history import row_results
+def _view(runs: Sequence[RunSummary]) -> dict[str, Any]:
+    from promptls.results_view.view import results_view
+
+    return results_view(runs)
+
+
+def _report(runs: Sequence[RunSummary]) -> str:
+    from promptls.results_view.report import report_html
+
+    return report_html(runs)
+
+
+def _runs(
+    path: str,
+    experiment: str | None,
+    named: str | None,
+    against: list[Any] | None,
+    unsaved: Mapping[str, str],
+) -> list[RunSummary]:
+    """The runs to compare with, and behind them the one that is shown."""
+    from promptls.experiments.find_run import find_run
 
     run = _of_prompt(path, experiment, unsaved) if named is None else _of_table(Path(named), unsaved)
-    rows = list(row_results(run))
-    return {
-        **_summary(run),
-        "columns": list(rows[0]) if rows else [],
-        "rows": rows,
-        "previous": _summary(run.previous) if run.previous else None,
-        "comparison": _comparison(run),
-        "stale": run.stale,
-    }
+    if against is None:
+        return [run] if run.previous is None else [run.previous, run]
+    others = [find_run(str(each)) for each in dict.fromkeys(against)]
+    return [*(other for other in others if other.results != run.results), run]
 
 
 def _of_prompt(path: str, experiment: str | None, unsaved: Mapping[str, str]) -> RunSummary:
@@ -75,45 +98,3 @@ def _of_table(table: Path, unsaved: Mapping[str, str]) -> RunSummary:
         return run
     index = names.index(run.name)
     return replace(older[index], previous=older[index + 1] if index + 1 < len(older) else None)
-
-
-def _summary(run: RunSummary) -> dict[str, Any]:
-    return {
-        "run": str(run.results),
-        "name": run.name,
-        "metrics": [
-            {"name": metric.name, "kind": metric.kind, "value": metric.value, "text": metric.text}
-            for metric in run.metrics
-        ],
-    }
-
-
-def _comparison(run: RunSummary) -> dict[str, Any] | None:
-    """What can be said of the run against the one before, in sentences."""
-    if run.previous is None:
-        return None
-    from promptls.experiments.comparison import compare_runs
-
-    try:
-        compared = compare_runs(run.previous, run)
-    except Failure as failure:
-        return {"sentences": [failure.message]}
-    return {"sentences": [*(metric.words for metric in compared.metrics), *compared.notes]}
-
-
-def _markdown(result: dict[str, Any]) -> str:
-    """The results as a page: scores, comparison, and the rows as a table."""
-    lines = [f"# {result['name']}", ""]
-    lines += [f"- {metric['name']}: {metric['text']}" for metric in result["metrics"]]
-    if result["stale"]:
-        lines += ["", "The prompt has changed since: these scores are stale."]
-    if result["comparison"]:
-        lines += ["", *(f"- {sentence}" for sentence in result["comparison"]["sentences"])]
-    if result["columns"]:
-        lines += ["", _line(result["columns"]), _line(["---"] * len(result["columns"]))]
-        lines += [_line([row.get(column) or "" for column in result["columns"]]) for row in result["rows"]]
-    return "\n".join(lines) + "\n"
-
-
-def _line(cells: list[str]) -> str:
-    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"

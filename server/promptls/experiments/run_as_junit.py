@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from promptls.cli.reports.as_junit import xml_text
+from promptls.text.xml_text import xml_text
 
 if TYPE_CHECKING:
     from promptls.experiments.history import RunSummary

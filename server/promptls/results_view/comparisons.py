@@ -1,0 +1,99 @@
+"""How runs compare, with the points of a chart: each row's score before and after."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from promptls.experiments.comparison import Comparison, compare_with
+from promptls.experiments.history import RunSummary
+from promptls.experiments.result_pages import paired_lines
+from promptls.results_view.scores import number_of
+from promptls.text.failure import Failure
+
+# Different points that a chart shows; of more, these stand evenly among them.
+MOST_POINTS = 2000
+
+
+def comparisons_json(runs: Sequence[RunSummary]) -> list[dict[str, Any]]:
+    """The comparison of each other run with the first; where two cannot be compared, `problem` says why."""
+    first, *others = runs
+    try:
+        return [_comparison_json(each, others) for each in compare_with(first, others)]
+    except Failure:
+        # One that cannot be compared leaves the others: they are then corrected for among themselves.
+        return [_alone(first, other) for other in others]
+
+
+def _alone(first: RunSummary, other: RunSummary) -> dict[str, Any]:
+    try:
+        return _comparison_json(compare_with(first, [other])[0], [other])
+    except Failure as failure:
+        said = f"{failure.message}: {failure.remedy}" if failure.remedy else failure.message
+        return {
+            "run": str(other.results.absolute()),
+            "problem": said,
+            "beforeName": first.name,
+            "afterName": other.name,
+            "pairs": 0,
+            "better": 0,
+            "worse": 0,
+            "metrics": [],
+            "notes": [],
+        }
+
+
+def _comparison_json(comparison: Comparison, others: Sequence[RunSummary]) -> dict[str, Any]:
+    run = next(other for other in others if other.results == comparison.after.results)
+    points = _points(comparison)
+    return {
+        "run": str(run.results.absolute()),
+        "problem": None,
+        "beforeName": comparison.before_name,
+        "afterName": comparison.after_name,
+        "pairs": comparison.pairs,
+        "better": sum(change.better for change in comparison.changes),
+        "worse": sum(not change.better for change in comparison.changes),
+        "metrics": [
+            {
+                "name": metric.metric,
+                "kind": metric.kind,
+                "verdict": metric.verdict,
+                "words": metric.words,
+                "points": points[metric.metric],
+                "pValue": metric.p_value,
+                **{
+                    name: value
+                    for name, value in asdict(metric.difference).items()
+                    if name in {"before", "after", "difference", "low", "high"}
+                },
+            }
+            for metric in comparison.metrics
+        ],
+        "notes": list(comparison.notes),
+    }
+
+
+def _points(comparison: Comparison) -> dict[str, list[list[float]]]:
+    """By metric, the different pairs of scores, each with how many rows have it: `[before, after, rows]`."""
+    metrics = [
+        metric for each in comparison.metrics if (metric := comparison.before.metric(each.metric)) is not None
+    ]
+    counts: dict[str, Counter[tuple[float, float]]] = {metric.name: Counter() for metric in metrics}
+    for _, old, _, new in paired_lines(comparison.before, comparison.after):
+        if old is None or new is None:
+            continue
+        for metric in metrics:
+            before = number_of(metric, old.get(metric.name) or "")
+            after = number_of(metric, new.get(metric.name) or "")
+            if before is not None and after is not None:
+                counts[metric.name][before, after] += 1
+    return {name: _spread(found) for name, found in counts.items()}
+
+
+def _spread(counts: Counter[tuple[float, float]]) -> list[list[float]]:
+    points = [[*pair, count] for pair, count in sorted(counts.items())]
+    step = -(-len(points) // MOST_POINTS) or 1
+    return points[::step]

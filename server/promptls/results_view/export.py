@@ -1,0 +1,62 @@
+"""The rows of a run for other programs: CSV, JSON lines, JUnit."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from promptls.datasets.atomic import replaced
+from promptls.experiments.history import RunSummary
+from promptls.experiments.result_pages import rows_at, table_columns
+from promptls.results_view.notes import Note, notes_of
+from promptls.text.failure import WrongUse
+
+Form: TypeAlias = Literal["csv", "jsonl", "junit"]
+FORMS: tuple[Form, ...] = get_args(Form)
+
+
+def write_rows(path: Path, run: RunSummary, form: str, places: Sequence[int]) -> None:
+    """The rows at these places are in the file at `path`, or nothing is; raises OSError.
+
+    CSV and JSON lines have the columns of the table with `thumb` and `note` behind them, where any row has
+    one. JUnit is the report of the whole run. Raises `WrongUse` for another form.
+    """
+    if form not in FORMS:
+        raise WrongUse(f"rows cannot be written as `{form}`", remedy=f"there are {', '.join(FORMS)}")
+    with replaced(path) as stream:
+        stream.writelines(_pieces(run, form, places))
+
+
+def _pieces(run: RunSummary, form: str, places: Sequence[int]) -> Iterator[str]:
+    if form == "junit":
+        from promptls.experiments.run_as_junit import render
+
+        yield render([(run, ())])
+        return
+    notes = notes_of(run)
+    columns = [*table_columns(run), *(("thumb", "note") if notes else ())]
+    rows = (
+        _with_note(cells, notes.get(place)) for place, cells in zip(places, rows_at(run, places), strict=True)
+    )
+    if form == "jsonl":
+        for cells in rows:
+            plain = {column: cells.get(column, "") for column in columns}
+            yield json.dumps(plain, ensure_ascii=False) + "\n"
+        return
+    yield _csv_line(columns)
+    for cells in rows:
+        yield _csv_line([cells.get(column, "") for column in columns])
+
+
+def _with_note(cells: dict[str, str], note: Note | None) -> dict[str, str]:
+    return cells if note is None else {**cells, "thumb": note.thumb or "", "note": note.text}
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\r\n").writerow(cells)
+    return stream.getvalue()

@@ -1,0 +1,84 @@
+"""Thumbs and notes of people, kept in a file beside the run; its table and scores stay as they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, cast
+
+from promptls.datasets.atomic import replaced
+from promptls.experiments.history import RunSummary
+from promptls.experiments.result_pages import rows_at
+from promptls.text.failure import Failure, FilePlace, WrongUse
+
+FORMAT = 1
+SUFFIX = ".notes.json"
+
+# Characters of one note.
+LONGEST = 20_000
+
+Thumb: TypeAlias = Literal["up", "down"]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What somebody thinks of a row: a thumb, a text, or both. `id` is the row's, for readers of the file."""
+
+    id: str
+    thumb: Thumb | None
+    text: str
+
+
+def notes_file(run: RunSummary) -> Path:
+    """Where the notes of the run are kept."""
+    return run.results.with_suffix(SUFFIX)
+
+
+def notes_of(run: RunSummary) -> dict[int, Note]:
+    """The notes of the run's rows, by their places in the table; raises `Failure` for a file that is none."""
+    path = notes_file(run)
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        return {int(place): _note(value) for place, value in values["rows"].items()}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        raise Failure(
+            "the notes of the run cannot be read", FilePlace(path), "mend the file, or move it away"
+        ) from None
+
+
+def keep_note(run: RunSummary, place: int, thumb: str | None, text: str) -> dict[int, Note]:
+    """All notes, once this one is on disk; without thumb and text, the row has none.
+
+    Raises `WrongUse` for a row or a thumb that is not there, OSError where nothing can be written.
+    """
+    if thumb not in {None, "up", "down"}:
+        raise WrongUse(f"there is no thumb `{thumb}`", remedy="it is `up`, `down` or nothing")
+    if len(text) > LONGEST:
+        raise WrongUse(f"a note has at most {LONGEST:,} characters")
+    cells = next(iter(rows_at(run, [place])))
+    notes = notes_of(run)
+    notes.pop(place, None)
+    if thumb or text.strip():
+        notes[place] = Note(cells.get("id", ""), cast("Thumb | None", thumb), text)
+    path = notes_file(run)
+    rows = {str(each): asdict(note) for each, note in sorted(notes.items())}
+    with replaced(path) as stream:
+        json.dump({"format": FORMAT, "run": run.name, "rows": rows}, stream, indent=1, ensure_ascii=False)
+        stream.write("\n")
+    return notes
+
+
+def notes_json(notes: Mapping[int, Note]) -> dict[str, dict[str, Any]]:
+    """The notes as JSON, by place."""
+    return {str(place): {"thumb": note.thumb, "text": note.text} for place, note in notes.items()}
+
+
+def _note(value: Mapping[str, Any]) -> Note:
+    thumb = value.get("thumb")
+    return Note(
+        str(value.get("id", "")), thumb if thumb in {"up", "down"} else None, str(value.get("text") or "")
+    )

@@ -1,0 +1,108 @@
+"""The view of some runs: everything that its page shows but the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from promptls.experiments.classification import classifications
+from promptls.experiments.history import RunSummary, dataset_of
+from promptls.experiments.manifest import manifest_of
+from promptls.experiments.result_pages import run_json
+from promptls.experiments.run_index import known_runs
+from promptls.results_view.comparisons import comparisons_json
+from promptls.results_view.notes import notes_json, notes_of
+from promptls.results_view.scores import scores_json
+from promptls.text.failure import Failure
+
+# Runs of the experiment that the chart over its history shows.
+MOST_HISTORY = 60
+
+
+def results_view(runs: Sequence[RunSummary]) -> dict[str, Any]:
+    """The runs as JSON: the first is the one that the others are compared with, the last is shown.
+
+    Raises `Failure` where the table of one is gone.
+    """
+    return {
+        "runs": [_run(run) for run in runs],
+        "comparisons": comparisons_json(runs) if len(runs) > 1 else [],
+        "history": _history(runs[-1]),
+    }
+
+
+def _run(run: RunSummary) -> dict[str, Any]:
+    said = run_json(run)
+    manifest = manifest_of(run.manifest)
+    dataset = dataset_of(run)
+    notes, problem = _notes(run)
+    return {
+        "path": str(run.results.absolute()),
+        "name": run.name,
+        "experiment": run.experiment,
+        "prompt": str(run.prompt),
+        "promptName": run.prompt.name,
+        "dataset": None if dataset is None else dataset[0].name,
+        "started": run.started,
+        "seconds": run.seconds,
+        "models": list(run.models),
+        "rows": run.rows,
+        "failed": run.failed,
+        "invalid": run.invalid,
+        "cached": run.cached,
+        "inputTokens": run.input_tokens,
+        "outputTokens": run.output_tokens,
+        "cost": run.cost,
+        "paid": run.paid,
+        "rowsChosen": run.rows_chosen,
+        "stale": run.stale,
+        "commit": (manifest.get("git") or {}).get("commit"),
+        "dirty": (manifest.get("git") or {}).get("dirty"),
+        "columns": said["columns"],
+        "metrics": scores_json(run),
+        "byModel": [
+            {"model": model, "scores": {metric.name: metric.text for metric in run.of_model(model)}}
+            for model in run.models
+        ]
+        if len(run.models) > 1
+        else [],
+        "classes": _classes(run),
+        "notes": notes_json(notes),
+        "notesProblem": problem,
+        "leftOut": [],
+    }
+
+
+def _notes(run: RunSummary) -> tuple[dict[int, Any], str | None]:
+    try:
+        return dict(notes_of(run)), None
+    except Failure as failure:
+        return {}, str(failure)
+
+
+def _classes(run: RunSummary) -> list[dict[str, Any]]:
+    """The classification reports of the run; none where no column holds classes."""
+    try:
+        return [asdict(report) for report in classifications(run)]
+    except Failure:
+        return []
+
+
+def _history(run: RunSummary) -> list[dict[str, Any]]:
+    """The finished runs of the experiment, the oldest first."""
+    known = known_runs(run.results.parent, prompt=run.prompt, experiment=run.experiment, most=MOST_HISTORY)
+    return [
+        {
+            "path": str(Path(each.path).absolute()),
+            "name": each.name,
+            "started": each.started,
+            "models": list(each.models),
+            "rows": each.rows,
+            "scores": dict(each.scores),
+            "values": dict(each.values),
+        }
+        for each in reversed(known)
+        if each.status == "finished"
+    ]
