@@ -49,13 +49,8 @@ async def serving(
     `converse` talks with each page that connects. Raises Failure where the pages are not installed
     or the port is taken.
     """
-    try:
-        from websockets.asyncio.server import serve
-    except ImportError:
-        raise Failure(
-            "the preview in a browser needs the package `websockets`",
-            remedy="install it: `pip install 'promptls[websocket]'`",
-        ) from None
+    from websockets.asyncio.server import serve
+
     files = _files(page)
     door = _Door(secrets.token_urlsafe(24), files)
     try:

@@ -73,13 +73,8 @@ async def _serve_tcp(address: Address) -> None:
 
 
 async def _serve_websocket(address: Address, origins: tuple[str, ...]) -> None:
-    try:
-        from websockets.asyncio.server import serve
-    except ImportError:
-        raise Failure(
-            "serving over WebSocket needs the package `websockets`",
-            remedy="install it: `pip install 'promptls[websocket]'`",
-        ) from None
+    from websockets.asyncio.server import serve
+
     allowed: list[Any] = [None, _OWN_ORIGINS, *origins]
     started = serve(_websocket_client, *_pair(address), origins=allowed, max_size=None, compression=None)
     listening = await _listening(address, started)
