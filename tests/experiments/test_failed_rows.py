@@ -27,8 +27,6 @@ def test_rows_without_an_answer_and_those_with_a_bad_score_failed(tmp_path: Path
         (2, False, "exact_match says `fail`: expected c"),
         (3, True, "failed: it broke"),
     ]
-    assert found[0].has({"text": "two"})
-    assert not found[0].has({"text": "one"})
     assert failed_rows(run) is found
 
 

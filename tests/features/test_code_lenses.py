@@ -47,7 +47,7 @@ def run(
 
 
 def lenses(*runs: ExperimentRuns, text: str = PROMPT) -> list[str]:
-    return [action.title for action in code_lenses(opened(text)[0], PATH, runs)]
+    return [lens.action.title for lens in code_lenses(opened(text)[0], PATH, runs)]
 
 
 def test_preview_and_every_experiment_stand_above_a_prompt() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from promptls.experiments.example_choice import is_of_examples
 from promptls.experiments.history import MetricSummary, RunSummary, dataset_of, row_results
 from promptls.experiments.tally import good_class
 from promptls.text.failure import Failure
@@ -28,11 +30,8 @@ class FailedRow(NamedTuple):
     message: str
     is_error: bool
     cells: Mapping[str, str]
-
-    def has(self, inputs: Mapping[str, str]) -> bool:
-        """Whether the row has these inputs."""
-        cells = self.cells
-        return all(cells.get(f"row_{key}", cells.get(key)) == value for key, value in inputs.items())
+    place: int
+    """The result's place in the run's table, from 1."""
 
 
 def failed_rows(run: RunSummary) -> tuple[FailedRow, ...]:
@@ -53,12 +52,52 @@ def failed_rows(run: RunSummary) -> tuple[FailedRow, ...]:
     return known
 
 
-def failing_numbers(run: RunSummary) -> frozenset[int]:
-    """The numbers, from 1, of all rows of the run with a result that is not good.
+def standing_failures(newest_first: Iterable[RunSummary]) -> Iterator[tuple[RunSummary, FailedRow]]:
+    """What the runs of one experiment say against rows, each row's newest result alone, with its run.
 
-    Raises `Failure` where the run's table is gone.
+    Runs of a prompt that has changed since, and those over the prompt's examples, say nothing.
     """
-    return frozenset(row.number for row in _failed(run, None))
+    covered: set[int] = set()
+    for run in newest_first:
+        if run.stale or is_of_examples(run.rows_chosen):
+            continue
+        yield from ((run, row) for row in failed_rows(run) if row.number not in covered)
+        if run.rows_chosen is None:
+            return
+        covered |= _numbers(str(run.results), *_stamp(run.results))
+
+
+def failing_numbers(newest_first: Iterable[RunSummary]) -> frozenset[int]:
+    """The numbers, from 1, of all rows whose newest result in these runs of one experiment is not good.
+
+    Raises `Failure` where the table of a run is gone.
+    """
+    found: set[int] = set()
+    covered: set[int] = set()
+    for run in newest_first:
+        if not is_of_examples(run.rows_chosen):
+            found |= {row.number for row in _failed(run, None)} - covered
+            covered |= _numbers(str(run.results), *_stamp(run.results))
+    return frozenset(found)
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, -1
+    return status.st_mtime_ns, status.st_size
+
+
+@lru_cache(maxsize=32)
+def _numbers(table: str, _changed: int, _size: int) -> frozenset[int]:
+    """The numbers of the rows that a run has results of."""
+    with Path(table).open(encoding="utf-8", newline="") as stream:
+        return frozenset(
+            int(cells["row_number"])
+            for cells in csv.DictReader(stream)
+            if (cells.get("row_number") or "").isdigit()
+        )
 
 
 _MOST_KNOWN: Final = 32
@@ -91,20 +130,22 @@ def _digest(path: str, _changed: int, _size: int) -> str:
     return digest.hexdigest()
 
 
+def objection(run: RunSummary, cells: Mapping[str, str]) -> str | None:
+    """What is wrong with a line of the run's table: its error, or a score that is not good; None for none."""
+    model = f" with `{cells.get('model')}`" if len(run.models) > 1 else ""
+    error = cells.get("error")
+    if error:
+        return f"failed{model}: {_short(error)}"
+    said = [text for metric in run.metrics if (text := _objection(metric, cells))]
+    return f"{'; '.join(said)}{model}" if said else None
+
+
 def _failed(run: RunSummary, most: int | None) -> Iterator[FailedRow]:
-    several = len(run.models) > 1
-    for cells in islice(row_results(run), most):
+    for place, cells in enumerate(islice(row_results(run), most), start=1):
         number = cells.get("row_number") or ""
-        if not number.isdigit():
-            continue
-        model = f" with `{cells.get('model')}`" if several else ""
-        error = cells.get("error")
-        if error:
-            yield FailedRow(int(number), f"failed{model}: {_short(error)}", True, cells)  # noqa: FBT003
-            continue
-        said = [text for metric in run.metrics if (text := _objection(metric, cells))]
-        if said:
-            yield FailedRow(int(number), f"{'; '.join(said)}{model}", False, cells)  # noqa: FBT003
+        message = objection(run, cells) if number.isdigit() else None
+        if message is not None:
+            yield FailedRow(int(number), message, bool(cells.get("error")), cells, place)
 
 
 def _objection(metric: MetricSummary, cells: Mapping[str, Any]) -> str | None:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from promptls.experiments.budget import Budget
 from promptls.experiments.changes import changed_rows
-from promptls.experiments.definition import Experiment, adjusted, define_experiment
+from promptls.experiments.definition import Experiment, adjusted, asked_from, define_experiment
 from promptls.experiments.events import Planned
+from promptls.experiments.example_choice import is_of_examples
+from promptls.experiments.example_rows import over_examples
 from promptls.experiments.failed_rows import failing_numbers
 from promptls.experiments.find_run import find_interrupted, find_run
-from promptls.experiments.history import RunSummary, last_run, runs_of
+from promptls.experiments.history import RunSummary
 from promptls.experiments.journal import Journal, read_header, reopen_journal
+from promptls.experiments.last_runs import last_runs
 from promptls.experiments.manifest import described_model, hash_of_file, manifest_of
 from promptls.experiments.plan import Plan, plan_run
 from promptls.experiments.request import RunRequest
@@ -23,10 +25,8 @@ from promptls.experiments.row_choice import FAILING, RowChoice, numbered_rows, p
 from promptls.experiments.row_rendering import RowRenderer, row_renderer
 from promptls.experiments.runner import FROM_THE_START, Continued
 from promptls.experiments.stored_results import good_results
+from promptls.settings.header import Engine
 from promptls.text.failure import FilePlace, WrongUse
-
-# Runs that are looked through for one over all rows.
-LOOKED_BACK = 20
 
 
 class Prepared(NamedTuple):
@@ -56,7 +56,7 @@ async def prepared(request: RunRequest, renderer: RowRenderer | None = None) -> 
             plan = await plan_run(experiment, opened.choice, rows, cached=not request.fresh)
         try:
             continued = opened.continued(plan)
-            before = _before(experiment)
+            before = _before(experiment, opened.choice)
             yield Prepared(plan, continued, planned(plan, before, opened))
         finally:
             plan.close()
@@ -137,32 +137,40 @@ def _question(plan: Plan, calls: int, share: float, cost: float | None) -> str |
     return None
 
 
-def _before(experiment: Experiment) -> RunSummary | None:
-    """The last run over all rows; where there is none, the last one."""
-    runs = list(islice(runs_of(experiment.prompt, experiment=experiment.name), LOOKED_BACK))
-    return next((run for run in runs if run.rows_chosen is None), runs[0] if runs else None)
+def _before(experiment: Experiment, choice: RowChoice | None) -> RunSummary | None:
+    """The last run over all rows; where there is none, the last one. Examples are compared with none."""
+    if choice is not None and is_of_examples(choice.text):
+        return None
+    return last_runs(experiment.prompt, experiment.name).scored
 
 
 def _new(request: RunRequest) -> _Opened:
     experiment = _defined(request, Path(request.prompt), request.experiment, request.models)
-    return _Opened(experiment, _choice(request, experiment))
-
-
-def _choice(request: RunRequest, experiment: Experiment) -> RowChoice | None:
     if request.rows is None:
-        return None
-    if str(request.rows) != FAILING:
-        return parse_rows(str(request.rows))
-    before = last_run(experiment.prompt, experiment=experiment.name)
-    if before is None:
+        return _Opened(experiment, None)
+    if str(request.rows) == FAILING:
+        return _Opened(experiment, _failing(experiment))
+    return _Opened(*_chosen(experiment, str(request.rows)))
+
+
+def _chosen(experiment: Experiment, rows: str) -> tuple[Experiment, RowChoice]:
+    """The experiment over these rows of its data set, or over these examples of its prompt."""
+    return over_examples(experiment, rows) if is_of_examples(rows) else (experiment, parse_rows(rows))
+
+
+def _failing(experiment: Experiment) -> RowChoice:
+    before = last_runs(experiment.prompt, experiment.name)
+    if before.scored is None:
         raise WrongUse(
             "no run says yet which rows fail",
             FilePlace(experiment.prompt),
             "run all rows first: leave out `--rows failing`",
         )
-    numbers = failing_numbers(before)
+    numbers = failing_numbers(before.newest_first)
     if not numbers:
-        raise WrongUse(f"no row failed in {before.name}", FilePlace(before.results), "run all rows")
+        raise WrongUse(
+            f"no row failed in {before.scored.name}", FilePlace(before.scored.results), "run all rows"
+        )
     return numbered_rows(numbers)
 
 
@@ -178,7 +186,7 @@ def _resumed(request: RunRequest) -> _Opened:
     experiment = _of_manifest(request, header, path.parent)
     journal = reopen_journal(path)
     journal.read_back([model.name for model in experiment.models], experiment.repeats)
-    return _Opened(experiment, _rows_of(header), journal, header)
+    return _Opened(*_rows_of(experiment, header), journal, header)
 
 
 def _retried(request: RunRequest) -> _Opened:
@@ -187,12 +195,12 @@ def _retried(request: RunRequest) -> _Opened:
     if not run.failed:
         raise WrongUse(f"no row of {run.name} failed", FilePlace(run.results), "there is nothing to retry")
     experiment = _of_manifest(request, header, run.manifest.parent)
-    return _Opened(experiment, _rows_of(header), retried=run)
+    return _Opened(*_rows_of(experiment, header), retried=run)
 
 
-def _rows_of(header: Mapping[str, Any]) -> RowChoice | None:
+def _rows_of(experiment: Experiment, header: Mapping[str, Any]) -> tuple[Experiment, RowChoice | None]:
     text = header["dataset"].get("rows")
-    return parse_rows(text) if text else None
+    return _chosen(experiment, text) if text else (experiment, None)
 
 
 def _of_manifest(request: RunRequest, header: Mapping[str, Any], folder: Path) -> Experiment:
@@ -201,8 +209,10 @@ def _of_manifest(request: RunRequest, header: Mapping[str, Any], folder: Path) -
     names = [str(model["name"]) for model in header["models"]]
     settings = header["settings"]
     experiment = _defined(request, prompt, str(header["experiment"]), names)
+    # A run on a cluster goes on there, unless somebody says otherwise.
+    engine: Engine | None = request.engine or ("ray" if settings.get("engine") == "ray" else None)
     return adjusted(
-        experiment,
+        asked_from(experiment, engine, request.ray_address),
         repeats=int(settings["repeats"]),
         parameters=settings["parameters"],
     )
@@ -217,7 +227,7 @@ def _defined(request: RunRequest, prompt: Path, name: str | None, models: Any) -
         models_base=Path(request.models_base) if request.models_base else None,
     )
     return adjusted(
-        experiment,
+        asked_from(experiment, request.engine, request.ray_address),
         concurrency=request.concurrency,
         timeout=request.timeout,
         repeats=request.repeats,

@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
-from promptls.experiments.events import to_json
+from promptls.experiments.events import to_json, unplanned
 from promptls.experiments.prepare import prepared
 from promptls.experiments.request import RunRequest
 from promptls.experiments.runner import run_plan
@@ -61,7 +61,10 @@ async def _run(request: RunRequest, tell: Callable[[Mapping[str, Any]], None]) -
     go = asyncio.Event()
     threading.Thread(target=_listen, args=(loop, task, go), daemon=True).start()
     if (written := written_request(request)) is not None:
-        await run_written(written, lambda event: tell(to_json(event)))
+        if request.only_plan:
+            tell(to_json(unplanned(written.experiment.name)))
+        else:
+            await run_written(written, lambda event: tell(to_json(event)))
         return
     async with prepared(request) as (plan, continued, planned):
         # Metrics may read files beside them by a relative path, as they can when the file itself is run.

@@ -1,4 +1,4 @@
-"""The experiments of a prompt file, each with its last run."""
+"""The experiments of a prompt file, each with its last runs."""
 
 from __future__ import annotations
 
@@ -16,16 +16,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentRuns:
-    """An experiment by its name, with its last run, which knows the one before; None before the first."""
+    """An experiment by its name, with the run whose scores count, which knows the one before.
+
+    `last` is None before the first run. `later` are newer runs over some rows or examples, the newest first.
+    """
 
     name: str
     last: RunSummary | None
+    later: tuple[RunSummary, ...] = ()
+
+    @property
+    def newest_first(self) -> tuple[RunSummary, ...]:
+        """All of its runs, the newest first."""
+        return (*self.later, *([self.last] if self.last is not None else []))
 
 
 def experiment_names(snapshot: Snapshot, path: str) -> tuple[str, ...]:
     """The names of the experiments that the file may run: its own, the project's, those in Python."""
     template = snapshot.template(path)
-    if template is None or snapshot.kind(path) not in {Kind.PARTS, Kind.OBJECT}:
+    if template is None or snapshot.kind(path) not in {Kind.PARTS, Kind.OBJECT, Kind.EVALUATION}:
         return ()
     own = template.declarations.settings.experiments or {}
     written = (experiment.name for experiment in experiments_for(snapshot.written, path))
@@ -37,12 +46,11 @@ def experiment_runs(snapshot: Snapshot, path: str) -> tuple[ExperimentRuns, ...]
     names = experiment_names(snapshot, path)
     if not names:
         return ()
-    from promptls.experiments.history import last_run
+    from promptls.experiments.last_runs import last_runs
 
     unsaved = snapshot.unsaved()
-    return tuple(
-        ExperimentRuns(name, last_run(Path(path), experiment=name, unsaved=unsaved)) for name in names
-    )
+    found = ((name, last_runs(Path(path), name, unsaved=unsaved)) for name in names)
+    return tuple(ExperimentRuns(name, runs.scored, runs.later) for name, runs in found)
 
 
 def change_text(run: RunSummary, metric: MetricSummary) -> str:

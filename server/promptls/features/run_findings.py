@@ -15,23 +15,25 @@ if TYPE_CHECKING:
 
 def run_findings(snapshot: Snapshot, path: str, runs: Iterable[ExperimentRuns]) -> tuple[Finding, ...]:
     """The findings in the file that the last runs of its experiments give; none of stale ones."""
-    last = [each.last for each in runs if each.last is not None]
-    if not last:
+    newest_first = [run for each in runs for run in each.newest_first]
+    if not newest_first:
         return ()
     from promptls.rules.check_runs import check_runs
 
-    return check_runs(snapshot, path, last)
+    return check_runs(snapshot, path, newest_first)
 
 
 def row_findings(
     snapshot: Snapshot, path: str, runs: Iterable[ExperimentRuns]
 ) -> tuple[tuple[RowFinding, Severity], ...]:
     """What those runs say of rows in the data sets themselves, with the severity from the settings."""
-    last = [each.last for each in runs if each.last is not None and not each.last.stale]
-    if not last:
+    fresh = [each for each in runs if any(not run.stale for run in each.newest_first)]
+    if not fresh:
         return ()
     from promptls.rules.check import severity_of
     from promptls.rules.failing_row import RULE, rows_in_datasets
 
     severity = severity_of(RULE, snapshot.project(path).settings)
-    return tuple((found, severity) for found in rows_in_datasets(last)) if severity else ()
+    if severity is None:
+        return ()
+    return tuple((found, severity) for each in fresh for found in rows_in_datasets(each.newest_first))

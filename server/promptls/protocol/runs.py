@@ -1,16 +1,23 @@
-"""The last runs of the open files' experiments, read from the disk when that may have changed."""
+"""The runs of the open files' experiments: the last ones, read from the disk, and those that go on."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from promptls.features.experiment_runs import ExperimentRuns, experiment_runs
+from promptls.features.run_words import Running
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
 
 log = logging.getLogger(__name__)
+
+_REFRESH_SECONDS: Final = 0.5
+"""How often lenses are shown anew while a run goes on."""
 
 
 class Runs:
@@ -19,6 +26,8 @@ class Runs:
     def __init__(self, session: Session) -> None:
         self._session: Final = session
         self._newest: dict[str, tuple[ExperimentRuns, ...]] = {}
+        self._running: dict[tuple[str, str], _GoingOn] = {}
+        self._refreshing: asyncio.TimerHandle | None = None
 
     def newest(self, path: str) -> tuple[ExperimentRuns, ...]:
         """The file's experiments with their last runs, as of the last look; none before the first."""
@@ -46,3 +55,54 @@ class Runs:
         """Forget the file."""
         self._newest.pop(path, None)
         self._session.dataset_findings.file_closed(path)
+
+    # -- runs that go on ------------------------------------------------------------
+
+    def running(self, path: str) -> dict[str, Running]:
+        """How far the runs of the file's experiments are that go on now, by the experiment's name."""
+        return {name: each.state for (of, name), each in self._running.items() if of == path}
+
+    @contextmanager
+    def going_on(self, path: str, experiment: str, cancel: Callable[[], object]) -> Iterator[None]:
+        """Show, within the block, that the experiment is run; `cancel` ends that run."""
+        key = (path, experiment)
+        this = self._running[key] = _GoingOn(cancel)
+        self._refresh_soon()
+        try:
+            yield
+        finally:
+            # A second run of the same experiment is shown in place of the first.
+            if self._running.get(key) is this:
+                del self._running[key]
+            self._session.refresh_code_lenses()
+
+    def advanced(self, path: str, experiment: str, state: Running) -> None:
+        """The run of the experiment is so far."""
+        this = self._running.get((path, experiment))
+        if this is not None:
+            this.state = state
+            self._refresh_soon()
+
+    def cancel(self, path: str, experiment: str | None) -> int:
+        """End the runs of the file's experiment, or of all of them; the number of runs that were going on."""
+        found = [
+            each for (of, name), each in self._running.items() if of == path and experiment in {None, name}
+        ]
+        for each in found:
+            each.cancel()
+        return len(found)
+
+    def _refresh_soon(self) -> None:
+        if self._refreshing is None:
+            loop = asyncio.get_running_loop()
+            self._refreshing = loop.call_later(_REFRESH_SECONDS, self._refresh)
+
+    def _refresh(self) -> None:
+        self._refreshing = None
+        self._session.refresh_code_lenses()
+
+
+class _GoingOn:
+    def __init__(self, cancel: Callable[[], object]) -> None:
+        self.cancel: Final = cancel
+        self.state = Running(0, 0)

@@ -61,9 +61,8 @@ experiments:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptls.meaning.kind import Kind
 from promptls.rules.rule import FileContext, Finding, Rule
@@ -74,23 +73,18 @@ if TYPE_CHECKING:
 
 def check(context: FileContext, runs: Sequence[RunSummary]) -> Iterator[Finding]:
     """The examples that the last runs speak against."""
-    from promptls.experiments.failed_rows import failed_rows
+    from promptls.experiments.example_results import example_result
+    from promptls.experiments.failed_rows import objection
 
-    examples = context.template.declarations.examples
-    output = context.template.declarations.data.get("output_key")
-    for run in runs:
-        failed = failed_rows(run) if examples else ()
-        for example in examples if failed else ():
-            inputs = {str(key): _cell(value) for key, value in example.data.items() if key != output}
-            row = next((row for row in failed if row.has(inputs)), None) if inputs else None
-            if row is not None:
+    template = context.template
+    for experiment in dict.fromkeys(run.experiment for run in runs):
+        own = [run for run in runs if run.experiment == experiment]
+        for number, example in enumerate(template.declarations.examples, start=1):
+            found = example_result(number, example.data, template.declarations.settings.output_key, own)
+            message = objection(found.run, found.cells) if found is not None else None
+            if message is not None:
                 span = example.entries[0].key.span if example.entries else example.span
-                yield Finding(span, f"in the last run of `{run.experiment}`: {row.message}")
-
-
-def _cell(value: Any) -> str:
-    """A value as a data set's cell has it."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                yield Finding(span, f"in the last run of `{experiment}`: {message}")
 
 
 RULE = Rule(

@@ -72,16 +72,28 @@ if TYPE_CHECKING:
 
 
 class RowFinding(NamedTuple):
-    """What is said of a row in the data set at `dataset`: the line on which it begins, from 0, and why."""
+    """What is said of a row in the data set at `dataset`, and why.
+
+    `line` is that on which the row begins, `end` that behind its last one, both from 0. `results` is the
+    table with the result, which begins there on `result_line`, also from 0.
+    """
 
     dataset: Path
     line: int
+    end: int
     message: str
+    results: Path
+    result_line: int
+    response: str
 
 
 def check(context: FileContext, runs: Sequence[RunSummary]) -> Iterator[Finding]:
     """The experiments whose last run has rows without an answer."""
     for run in runs:
+        if run.rows_chosen is not None and any(
+            run.experiment == other.experiment and other.rows_chosen is None for other in runs
+        ):
+            continue
         span = name_span(context.template, run.experiment)
         if run.failed and span is not None:
             message = (
@@ -90,19 +102,26 @@ def check(context: FileContext, runs: Sequence[RunSummary]) -> Iterator[Finding]
             yield Finding(span, message)
 
 
-def rows_in_datasets(runs: Sequence[RunSummary]) -> Iterator[RowFinding]:
-    """What the runs say of the rows of their data sets, as far as these are what was run."""
+def rows_in_datasets(newest_first: Sequence[RunSummary]) -> Iterator[RowFinding]:
+    """What the runs of one experiment say of the rows of their data sets, as far as these are what was run."""
     from promptls.datasets.known import row_lines
-    from promptls.experiments.failed_rows import failed_rows, unchanged_dataset
+    from promptls.experiments.failed_rows import standing_failures, unchanged_dataset
 
-    for run in runs:
-        failed = failed_rows(run) if not run.stale else ()
-        dataset = unchanged_dataset(run) if failed else None
+    for run, row in standing_failures(newest_first):
+        dataset = unchanged_dataset(run)
         lines = row_lines(dataset) if dataset is not None else {}
-        for row in failed:
-            if dataset is not None and row.number in lines:
-                message = f"{row.message}, in the last run of `{run.experiment}` in `{run.prompt.name}`"
-                yield RowFinding(dataset, lines[row.number], message)
+        if dataset is not None and row.number in lines:
+            line = lines[row.number]
+            message = f"{row.message}, in the last run of `{run.experiment}` in `{run.prompt.name}`"
+            yield RowFinding(
+                dataset,
+                line,
+                lines.get(row.number + 1, line + 1),
+                message,
+                run.results,
+                row_lines(run.results).get(row.place, 0),
+                row.cells.get("response") or "",
+            )
 
 
 RULE = Rule(

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
 
 from promptls.features.experiment_runs import ExperimentRuns
-from promptls.features.hover.hover import Hover, code
+from promptls.features.hover.hover import Hover
+from promptls.features.hover.result import result_text
 from promptls.meaning.header import Example
 from promptls.meaning.template import Template
 from promptls.rendering.file_rendering import FileRendering, counted, example_text
-from promptls.text.failure import Failure
-
-if TYPE_CHECKING:
-    from promptls.experiments.history import RunSummary
-
-_MOST_ROWS: Final = 5000
-_MOST_RESPONSE: Final = 400
 
 
 def hover_example(
@@ -32,7 +23,7 @@ def hover_example(
         if example.span.contains(offset):
             texts = [f"example {number}", *_tokens(example, number, newest)]
             for each in runs():
-                texts += _last_result(template, example, each)
+                texts += _last_result(template, number, example, each)
             return Hover(example.span, "\n\n".join(texts))
     return None
 
@@ -47,36 +38,12 @@ def _tokens(example: Example, number: int, newest: FileRendering | None) -> Iter
         yield f"- the prompt with it: {counted(newest.rendering.tokens)}"
 
 
-def _last_result(template: Template, example: Example, runs: ExperimentRuns) -> Iterator[str]:
-    """The results of the row that has the example's inputs, in the last run of an experiment."""
-    if runs.last is None:
-        return
+def _last_result(template: Template, number: int, example: Example, runs: ExperimentRuns) -> Iterator[str]:
+    """The newest result of the example, or of the row that has its inputs, in the runs of an experiment."""
+    from promptls.experiments.example_results import example_result
+
     output = template.declarations.settings.output_key
-    inputs = {key: _cell(value) for key, value in example.data.items() if key != output}
-    for row in _rows(runs.last):
-        if inputs and all(row.get(f"row_{key}", row.get(key)) == value for key, value in inputs.items()):
-            stale = ", stale" if runs.last.stale else ""
-            model = code(row.get("model", ""))
-            yield f"{code(runs.name)}, last run {code(runs.last.name)} with {model}{stale}:"
-            if row.get("error"):
-                yield f"- failed: {row['error']}"
-                continue
-            scores = [f"{metric.name} {code(row.get(metric.name, ''))}" for metric in runs.last.metrics]
-            response = row.get("response", "")
-            cut = response if len(response) <= _MOST_RESPONSE else f"{response[:_MOST_RESPONSE]}…"
-            yield "\n".join([f"- answer: {code(cut)}", *(f"- {score}" for score in scores)])
-
-
-def _rows(run: RunSummary) -> list[dict[str, str]]:
-    """The first lines of a run's table; none where that is gone, which showing the results reports."""
-    from promptls.experiments.history import row_results
-
-    try:
-        return list(islice(row_results(run), _MOST_ROWS))
-    except (Failure, OSError, ValueError):
-        return []
-
-
-def _cell(value: Any) -> str:
-    """A value as a data set's cell has it."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    found = example_result(number, example.data, output, runs.newest_first)
+    if found is not None:
+        run, cells, _ = found
+        yield result_text(run, cells, runs.name)

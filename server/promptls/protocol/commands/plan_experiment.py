@@ -26,9 +26,9 @@ async def plan_experiment(
 
 def in_words(planned: Planned) -> str:
     """The plan in one sentence: `12 of 50 rendered prompts are changed by the edit; 12 calls, …`."""
-    words = [f"{planned.rows} rows"]
-    if planned.changed is not None:
-        words = [f"{planned.changed} of {planned.rows} rendered prompts differ from the last run"]
+    if not planned.rows:
+        return f"`{planned.experiment}` is written in Python: what it calls is known when it runs"
+    words = [f"{planned.rows} rows" if planned.changed is None else changed_words(planned)]
     words.append(f"{planned.calls} calls to make, {planned.cached} answered before")
     cost = planned.longest_cost if planned.longest_cost is not None else planned.prompt_cost
     if cost is not None:
@@ -38,3 +38,8 @@ def in_words(planned: Planned) -> str:
     if planned.over_limit:
         words.append(f"{planned.over_limit} rows are over the token limit")
     return "; ".join(words)
+
+
+def changed_words(planned: Planned) -> str:
+    """What the edit has changed: `12 of 50 rendered prompts differ from the last run`."""
+    return f"{planned.changed} of {planned.rows} rendered prompts differ from the last run"

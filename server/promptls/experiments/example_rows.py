@@ -1,0 +1,97 @@
+"""An experiment over the examples of its prompt, as if they were the rows of its data set.
+
+An example gives its inputs, its output under the output key and, where that is a mapping, the output's own
+keys, as a data set has the expected answer in columns. Metrics that need more than that are left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from promptls.experiments.answer_cache import FOLDER, make_cache_folder
+from promptls.experiments.atomic import replaced
+from promptls.experiments.definition import Experiment, prompt_stem
+from promptls.experiments.example_choice import example_number
+from promptls.experiments.row_choice import RowChoice
+from promptls.meaning.template import Template
+from promptls.metrics.binding import check_binding
+from promptls.metrics.loading import load_metric
+from promptls.text.failure import Failure, FilePlace, WrongUse
+from promptls.workspace.disk import source_of
+
+_TEXTS = frozenset({".csv", ".tsv"})
+"""Data sets whose values are texts: metrics made for them expect no others."""
+
+
+def over_examples(experiment: Experiment, rows: str) -> tuple[Experiment, RowChoice]:
+    """The experiment over the examples that `rows` chooses, and that choice; the examples are written to a file.
+
+    Raises `WrongUse` for a prompt without examples, or without this one, and `Failure` where they cannot be
+    written.
+    """
+    template = Template(source_of(str(experiment.prompt), experiment.text))
+    examples = [example.data for example in template.declarations.examples]
+    number = example_number(rows)
+    if not examples or (number is not None and not 1 <= number <= len(examples)):
+        said = f"has {len(examples)} examples" if examples else "declares no examples"
+        raise WrongUse(
+            f"the prompt {said}, so `{rows}` cannot be run",
+            FilePlace(experiment.prompt),
+            "declare them: `examples: [{<input>: …, <output key>: …}]`",
+        )
+    as_text = experiment.dataset.suffix.lower() in _TEXTS
+    made = [
+        _row(each, index, experiment.output_key, as_text=as_text) for index, each in enumerate(examples, 1)
+    ]
+    path = _written(made, experiment)
+    numbers = range(1, len(made) + 1) if number is None else [number]
+    chosen = [made[each - 1] for each in numbers]
+    columns = [column for column in chosen[0] if all(column in row for row in chosen)]
+    metrics = tuple(name for name in experiment.metrics if _can_score(name, columns, experiment))
+    choice = RowChoice(rows, numbers=frozenset(numbers))
+    return replace(experiment, dataset=path, metrics=metrics, thresholds={}), choice
+
+
+def _row(example: Mapping[str, Any], number: int, output_key: str | None, *, as_text: bool) -> dict[str, Any]:
+    output = example.get(output_key) if output_key is not None else None
+    row = {"id": f"example {number}", **(output if isinstance(output, dict) else {}), **example}
+    return {str(key): _text(value) for key, value in row.items()} if as_text else row
+
+
+def _text(value: Any) -> str:
+    """A value as a table has it: lists of plain values are joined with `;`."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+        return ";".join(map(str, value))
+    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _written(rows: list[dict[str, Any]], experiment: Experiment) -> Path:
+    folder = experiment.folder / FOLDER
+    path = folder / "examples" / f"{prompt_stem(experiment.prompt)}.jsonl"
+    try:
+        make_cache_folder(folder)
+        path.parent.mkdir(exist_ok=True)
+        with replaced(path) as stream:
+            stream.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
+    except OSError as error:
+        raise Failure(
+            f"the examples cannot be written: {(error.strerror or str(error)).lower()}",
+            FilePlace(path),
+            "free some space, or correct the permissions of the folder",
+        ) from None
+    return path
+
+
+def _can_score(name: str, columns: list[str], experiment: Experiment) -> bool:
+    metric = load_metric(name, experiment.base, experiment.named_metrics)
+    try:
+        check_binding(metric, columns, experiment.output_key)
+    except WrongUse:
+        return False
+    return True
