@@ -51,8 +51,10 @@ async def test_a_mistake_in_a_settings_file_is_shown_at_its_key_and_never_pops_u
 
     editor.open("promptls.toml", "[rendering]\ntimeout = 3\n")
     await eventually(shown, lambda diagnostics: not diagnostics)
+    editor.write("promptls.toml", "[rendering]\nmemry = 3\n")
     editor.close(settings)
-    await eventually(shown, bool)
+    (found,) = await eventually(shown, bool)
+    assert found.message == "there is no setting `rendering.memry`; did you mean `memory`?"
     assert editor.client.messages == []
 
 

@@ -124,7 +124,8 @@ class Session:
         self.semantic_tokens.file_closed(path)
         self.folds.file_closed(path)
         self.forget_uri(path)
-        self.settings_findings.file_changed(path)
+        if path.endswith((SETTINGS_FILE, PYPROJECT_FILE)):
+            self._settings_file_changed()
 
     def files_changed(self, paths: list[str]) -> None:
         """Files or folders on disk may be others than they were."""
@@ -140,10 +141,13 @@ class Session:
         if any(is_folder_of_prompts(self.snapshot, path) for path in paths):
             self.scan.start()
         if any(path.endswith((SETTINGS_FILE, PYPROJECT_FILE)) for path in paths):
-            self.workspace.settings_changed()
-            self.settings_changed()
+            self._settings_file_changed()
         else:
             self.everything_changed()
+
+    def _settings_file_changed(self) -> None:
+        self.workspace.settings_changed()
+        self.settings_changed()
 
     def settings_changed(self) -> None:
         """The settings of the editor or of a project are others than they were."""
