@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from promptls.experiments.comparison import compare_runs, compare_with
+from promptls.experiments.comparison import Comparison, compare_with
 from promptls.experiments.history import RunSummary, read_run
 from promptls.text.failure import WrongUse
 from support.experiment_folder import Folder
@@ -25,10 +25,14 @@ async def answered(folder: Folder, right: set[int], rows: int = 30) -> RunSummar
     return read_run(Path(finished.manifest_path))
 
 
+def compared(before: RunSummary, after: RunSummary) -> Comparison:
+    return compare_with(before, [after])[0]
+
+
 async def test_a_real_difference_is_said_in_points_with_interval_and_p(folder: Folder) -> None:
     before = await answered(folder, set(range(1, 11)))
     after = await answered(folder, set(range(1, 25)))
-    (metric,) = compare_runs(before, after).metrics
+    (metric,) = compared(before, after).metrics
     assert (metric.verdict, metric.difference.pairs) == ("better", 30)
     assert metric.words.startswith(f"{after.name} is better by 47 points (95 % interval 30 to 63, p < 0.001")
 
@@ -36,7 +40,7 @@ async def test_a_real_difference_is_said_in_points_with_interval_and_p(folder: F
 async def test_a_fall_is_called_worse(folder: Folder) -> None:
     before = await answered(folder, set(range(1, 25)))
     after = await answered(folder, set(range(1, 11)))
-    (metric,) = compare_runs(before, after).metrics
+    (metric,) = compared(before, after).metrics
     assert metric.verdict == "worse"
     assert f"{after.name} is worse by 47 points (95 % interval 30 to 63, p < 0.001" in metric.words
 
@@ -44,7 +48,7 @@ async def test_a_fall_is_called_worse(folder: Folder) -> None:
 async def test_a_difference_that_may_be_chance_says_how_many_rows_would_be_needed(folder: Folder) -> None:
     before = await answered(folder, {1, 2, 3, 4})
     after = await answered(folder, {3, 4, 5, 6, 7})
-    (metric,) = compare_runs(before, after).metrics
+    (metric,) = compared(before, after).metrics
     assert metric.verdict == "undecided"
     assert metric.words.startswith("cannot be told apart at n = 30 (difference +3 points")
     assert "rows would be needed" in metric.words
@@ -53,7 +57,7 @@ async def test_a_difference_that_may_be_chance_says_how_many_rows_would_be_neede
 async def test_equal_runs_cannot_be_told_apart(folder: Folder) -> None:
     before = await answered(folder, {1, 2})
     after = await answered(folder, {1, 2})
-    comparison = compare_runs(before, after)
+    comparison = compared(before, after)
     assert "both score the same" in comparison.metrics[0].words
     assert comparison.changes == ()
 
@@ -64,14 +68,14 @@ async def test_rows_are_paired_by_their_id_whatever_their_order(folder: Folder) 
     lines = [f"r{n},text {n},{'text' if n in {1, 2, 3} else 'other'} {n}" for n in range(30, 5, -1)]
     lines += [f"r{n},text {n},{'text' if n in {1, 2, 3} else 'other'} {n}" for n in (99, 3, 2, 1)]
     (folder.path / "rows.csv").write_text("\n".join(["id,text,answer", *lines]), encoding="utf-8")
-    comparison = compare_runs(before, read_run(Path((await folder.run()).manifest_path)))
+    comparison = compared(before, read_run(Path((await folder.run()).manifest_path)))
     assert comparison.pairs == 28
     assert comparison.changes == ()
     assert [note.split(" in ")[0] for note in comparison.notes] == ["2 rows are only", "1 rows are only"]
 
 
 async def test_changed_rows_are_listed_with_both_scores(folder: Folder) -> None:
-    comparison = compare_runs(await answered(folder, {1}), await answered(folder, {2}))
+    comparison = compared(await answered(folder, {1}), await answered(folder, {2}))
     changes = [(change.id, change.before, change.after, change.better) for change in comparison.changes]
     assert changes == [("r1", "yes", "no", False), ("r2", "no", "yes", True)]
 
@@ -81,7 +85,7 @@ async def test_numbers_are_compared_as_they_are(folder: Folder) -> None:
     prompt = folder.prompt.read_text(encoding="utf-8")
     folder.prompt.write_text(prompt.replace("{{ escape", "xx{{ escape"), encoding="utf-8")
     after = read_run(Path((await folder.run()).manifest_path))
-    (metric,) = compare_runs(before, after).metrics
+    (metric,) = compared(before, after).metrics
     assert metric.difference.difference == 2
     assert "is better by 2 (95 % interval 2 to 2" in metric.words
 
@@ -89,13 +93,13 @@ async def test_numbers_are_compared_as_they_are(folder: Folder) -> None:
 async def test_repeats_of_a_row_count_as_one_row(folder: Folder) -> None:
     before = await run_of(folder, settings="repeats: 3")
     after = await run_of(folder, settings="repeats: 2")
-    assert compare_runs(before, after).metrics[0].difference.pairs == 4
+    assert compared(before, after).metrics[0].difference.pairs == 4
 
 
 async def test_rows_without_a_score_are_left_out_and_said_to_be(folder: Folder) -> None:
     metrics = "metrics.py:broken, metrics.py:right"
     before, after = await run_of(folder, metrics=metrics), await run_of(folder, metrics=metrics)
-    comparison = compare_runs(before, after)
+    comparison = compared(before, after)
     assert [metric.metric for metric in comparison.metrics] == ["right"]
     assert "broken: no row has a score in both runs" in comparison.notes
 
@@ -104,7 +108,7 @@ async def test_runs_without_a_common_metric_name_what_each_has(folder: Folder) -
     before = await run_of(folder, metrics="metrics.py:right")
     after = await run_of(folder, metrics="metrics.py:length")
     with pytest.raises(WrongUse, match="no metric in common") as failure:
-        compare_runs(before, after)
+        compared(before, after)
     assert "`right`" in failure.value.remedy
     assert "`length`" in failure.value.remedy
 
@@ -114,7 +118,7 @@ async def test_several_runs_are_each_compared_with_the_first_and_corrected_toget
     second = await answered(folder, set(range(1, 15)))
     third = await answered(folder, set(range(1, 14)))
 
-    alone = compare_runs(first, third).metrics[0]
+    alone = compared(first, third).metrics[0]
     comparisons = compare_with(first, [second, third])
 
     assert [comparison.after.name for comparison in comparisons] == [second.name, third.name]
@@ -129,7 +133,7 @@ async def test_a_difference_that_counts_alone_may_be_chance_among_others(folder:
     first = await answered(folder, set(range(1, 9)))
     second = await answered(folder, set(range(1, 15)))
 
-    assert compare_runs(first, second).metrics[0].verdict == "better"
+    assert compared(first, second).metrics[0].verdict == "better"
     (metric,) = compare_with(first, [second, first])[0].metrics
 
     assert metric.verdict == "undecided"

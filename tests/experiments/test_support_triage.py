@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments.comparison import compare_runs
+from promptls.experiments.comparison import compare_with
 from promptls.experiments.definition import define_experiment
 from promptls.experiments.history import read_run
 from promptls.experiments.plan import plan_run
@@ -63,6 +63,6 @@ async def test_the_second_version_labels_better_beyond_doubt(project: Path) -> N
         plan = await plan_run(define_experiment(project / version))
         finished = await run_plan(plan, lambda _event: None)
         runs.append(read_run(Path(finished.manifest_path)))
-    labels, _priority = compare_runs(*runs).metrics
+    labels, _priority = compare_with(runs[0], runs[1:])[0].metrics
     assert (labels.metric, labels.verdict) == ("labels_exact_match", "better")
     assert labels.difference.low > 0.2

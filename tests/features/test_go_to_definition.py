@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from promptls.features.definition import Target, declarations, definitions
+from promptls.features.definition import Target, declaration_steps, definition_steps
 from promptls.features.highlights import highlights
 from promptls.text.span import Span
+from promptls.text.steps import finished
 from support.fixture import MAIN, opened
 
 CASES = {
@@ -194,8 +195,8 @@ def test_a_symbol_leads_to_where_it_comes_from(fixture: str, tmp_path: Path) -> 
         }
 
     path = str(tmp_path / MAIN)
-    assert shown(definitions(snapshot, path, cursor)) == marked("to")
-    assert shown(declarations(snapshot, path, cursor)) == marked("said")
+    assert shown(finished(definition_steps(snapshot, path, cursor))) == marked("to")
+    assert shown(finished(declaration_steps(snapshot, path, cursor))) == marked("said")
 
 
 @pytest.mark.parametrize(
@@ -211,7 +212,7 @@ def test_a_file_that_is_named_leads_to_its_beginning(fixture: str) -> None:
     cursor = files[MAIN].cursor
     assert cursor is not None
 
-    (target,) = definitions(snapshot, f"/project/{MAIN}", cursor)
+    (target,) = finished(definition_steps(snapshot, f"/project/{MAIN}", cursor))
 
     assert (Path(target.path).name, target.span) == ("part.yml.j2", (0, 0))
 

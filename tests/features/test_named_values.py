@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from promptls.features.definition import definitions
+from promptls.features.definition import definition_steps
 from promptls.features.hover import hover
+from promptls.text.steps import finished
 from support.fixture import MAIN, opened
 
 PROMPT = """\
@@ -104,7 +105,7 @@ def test_a_value_leads_to_what_it_names(value: str, file: str, text: str, tmp_pa
     snapshot, files = opened(PROMPT, tmp_path)
     offset = files[MAIN].text.index(value) + 1
 
-    (target,) = definitions(snapshot, str(tmp_path / MAIN), offset)
+    (target,) = finished(definition_steps(snapshot, str(tmp_path / MAIN), offset))
 
     named = snapshot.template(target.path)
     assert named is not None

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from promptls.features.rename import prepare_rename, rename
+from promptls.features.rename import prepare_steps, rename_steps
 from promptls.text.failure import Failure
+from promptls.text.steps import finished
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
 from support.fixture import MAIN, Marked, opened, parse
@@ -25,7 +26,7 @@ def applied(snapshot: Snapshot, files: Iterable[str], place: tuple[str, int], ne
         template = snapshot.template(str(Path(root) / name))
         assert template is not None
         texts[str(Path(root) / name)] = template.source.text
-    for edit in sorted(rename(snapshot, *place, new), reverse=True):
+    for edit in sorted(finished(rename_steps(snapshot, *place, new)), reverse=True):
         text = texts[edit.path]
         texts[edit.path] = text[: edit.span.start] + edit.text + text[edit.span.end :]
     return {Path(file).name: text for file, text in texts.items()}
@@ -44,10 +45,12 @@ def check_rename(before: str, new: str, after: str, root: Path) -> None:
     """Assert that the rename turns the files of one fixture into the other's, and another one back."""
     snapshot, files = opened(before, root)
     place = path, offset = cursor_of(root, files)
-    old = prepare_rename(snapshot, path, offset)
+    old = finished(prepare_steps(snapshot, path, offset))
     renamed = applied(snapshot, files, place, new)
     assert renamed == {name: marked.text for name, marked in parse(after).items()}
-    first = min(edit.span.start for edit in rename(snapshot, path, offset, new) if edit.path == path)
+    first = min(
+        edit.span.start for edit in finished(rename_steps(snapshot, path, offset, new)) if edit.path == path
+    )
     back = applied(workspace_of(root, renamed), files, (path, first + 1), old.name)
     assert back == {name: marked.text for name, marked in files.items()}
 
@@ -494,7 +497,7 @@ def test_what_cannot_be_renamed_is_refused_with_a_reason(
     snapshot, files = opened(before, tmp_path)
 
     with pytest.raises(Failure) as refused:
-        rename(snapshot, *cursor_of(tmp_path, files), new)
+        finished(rename_steps(snapshot, *cursor_of(tmp_path, files), new))
 
     assert reason in refused.value.message
 
@@ -502,7 +505,7 @@ def test_what_cannot_be_renamed_is_refused_with_a_reason(
 def test_changes_of_data_are_doubtful(tmp_path: Path) -> None:
     snapshot, files = opened(CASES["an input everywhere it stands"][0], tmp_path)
 
-    edits = rename(snapshot, *cursor_of(tmp_path, files), "ticket")
+    edits = finished(rename_steps(snapshot, *cursor_of(tmp_path, files), "ticket"))
 
     assert {Path(edit.path).name for edit in edits if edit.is_doubtful} == {
         "app.py",

@@ -12,7 +12,8 @@ import pytest
 from promptls.rendering.evaluation_request import evaluation_job
 from promptls.rendering.execute import execute
 from promptls.rendering.job import RenderJob
-from promptls.rendering.outcome import RenderFailure, Rendering, outcome_from_json
+from promptls.rendering.outcome import RenderFailure, Rendering
+from promptls.rendering.outcome_frame import packed_outcome, unpacked_outcome
 from promptls.rendering.request import job_for
 from promptls.rendering.samples import row_sample, samples_of
 from promptls.workspace.workspace import Workspace
@@ -69,7 +70,7 @@ def render(tmp_path: Path) -> Render:
         job = job_for(snapshot, str(path), data or {})
         job = replace(job, evaluation=evaluation_job(snapshot, str(path), **choice))
         # Jobs and outcomes reach and leave the worker as JSON.
-        return outcome_from_json(execute(RenderJob.from_json(job.to_json())).to_json())
+        return unpacked_outcome(packed_outcome(execute(RenderJob.from_json(job.to_json()))))
 
     return made
 

@@ -15,8 +15,8 @@ from promptls.rendering.outcome import (
     RenderedSection,
     RenderFailure,
     Rendering,
-    outcome_from_json,
 )
+from promptls.rendering.outcome_frame import packed_outcome, unpacked_outcome
 from promptls.rendering.values import pack, plain, unpack
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
@@ -52,4 +52,4 @@ def test_outcomes_come_back() -> None:
         (part,), None, [{"role": "user", "content": ["c"]}], 3, 3, "t", 0.1, (failure,), ("/a",)
     )
     for outcome in (failure, rendering):
-        assert outcome_from_json(json.loads(json.dumps(outcome.to_json()))) == outcome
+        assert unpacked_outcome(json.loads(json.dumps(packed_outcome(outcome)))) == outcome

@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 
 from promptls.features.call_hierarchy import call_item, incoming, outgoing
-from promptls.features.definition import declarations, definitions
+from promptls.features.definition import declaration_steps, definition_steps
 from promptls.features.highlights import highlights
 from promptls.features.linked_editing import linked_places
-from promptls.features.rename import prepare_rename, rename
+from promptls.features.rename import prepare_steps, rename_steps
 from promptls.features.symbols import Symbol, occurrences, places_here, symbol_at
 from promptls.meaning.variables import chunk_names, variables_named
 from promptls.text.failure import Failure
 from promptls.text.span import Span
+from promptls.text.steps import finished
 from promptls.workspace.disk import read_text
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
@@ -66,7 +67,10 @@ def test_questions_about_any_place_of_any_text_have_answers_inside_it(whole: str
                 assert all(inside(each.span, text) for each in here)
                 whole_places = [each for each in occurrences(snapshot, symbol) if each.path == PATH]
                 assert [*here] == whole_places
-            for target in (*definitions(snapshot, PATH, offset), *declarations(snapshot, PATH, offset)):
+            for target in (
+                *finished(definition_steps(snapshot, PATH, offset)),
+                *finished(declaration_steps(snapshot, PATH, offset)),
+            ):
                 assert target.path != PATH or inside(target.span, text)
                 assert inside(target.origin, text)
             assert all(inside(each.span, text) for each in highlights(snapshot, PATH, offset))
@@ -77,7 +81,7 @@ def test_questions_about_any_place_of_any_text_have_answers_inside_it(whole: str
                 incoming(snapshot, item)
                 outgoing(snapshot, item)
             try:
-                renaming = prepare_rename(snapshot, PATH, offset)
+                renaming = finished(prepare_steps(snapshot, PATH, offset))
             except Failure:
                 continue
             assert symbol is not None
@@ -107,7 +111,7 @@ def check_rename_and_back(snapshot: Snapshot, path: str, most: int) -> None:
             continue
         seen |= {(each.path, each.span) for each in occurrences(snapshot, symbol)}
         try:
-            edits = rename(snapshot, path, symbol.span.start, "a_new_name")
+            edits = finished(rename_steps(snapshot, path, symbol.span.start, "a_new_name"))
         except Failure:
             continue
         workspace = Workspace([Path(root) for root in snapshot.roots])
@@ -130,7 +134,8 @@ def check_rename_and_back(snapshot: Snapshot, path: str, most: int) -> None:
             if edit.path == path and edit.span.start < symbol.span.start
         )
         for edit in sorted(
-            rename(workspace.snapshot, path, symbol.span.start + ahead, symbol.name), reverse=True
+            finished(rename_steps(workspace.snapshot, path, symbol.span.start + ahead, symbol.name)),
+            reverse=True,
         ):
             text = texts[edit.path]
             texts[edit.path] = text[: edit.span.start] + edit.text + text[edit.span.end :]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from promptls.conversions.conversation import Conversation, Converted
 from promptls.conversions.object_writer import instruction_text
@@ -12,8 +12,6 @@ from promptls.systems.ragas.fields import field_names
 from promptls.systems.ragas.prompt_object import PromptObject, PromptObjectError, read_prompt_object
 from promptls.systems.ragas.saved_prompt import SAVING_RELEASE
 from promptls.text.failure import Failure
-
-RagasTarget: TypeAlias = Literal["pydantic-prompt", "simple-prompt", "metric"]
 
 
 def saved_object(mapping: Mapping[str, Any], target: str) -> Converted:

@@ -87,20 +87,12 @@ class _Pair:
     notes: tuple[str, ...]
 
 
-def compare_runs(before: RunSummary, after: RunSummary) -> Comparison:
-    """The comparison of every metric that both runs have, over the rows that both have.
+def compare_with(before: RunSummary, others: Sequence[RunSummary]) -> tuple[Comparison, ...]:
+    """The comparisons of one run with each of the others: every metric and row that both have.
 
     Rows belong together by their `id`, or by their number where the data set has no ids. Raises
-    `WrongUse` when the runs have no metric or no row in common.
-    """
-    return compare_with(before, [after])[0]
-
-
-def compare_with(before: RunSummary, others: Sequence[RunSummary]) -> tuple[Comparison, ...]:
-    """The comparisons of one run with each of the others, as `compare_runs`.
-
-    All their p-values are corrected together: of many differences that are looked at, one may well
-    be there by chance.
+    `WrongUse` when the runs have no metric or no row in common. All p-values are corrected together:
+    of many differences that are looked at, one may well be there by chance.
     """
     measured = [_measured(before, other) for other in others]
     p_values = iter(corrected([each.difference.p_value for pair in measured for each in pair.metrics]))

@@ -18,7 +18,7 @@ from promptls.meaning.scopes import GLOBALS, INJECTED, Binding
 from promptls.meaning.template import Template
 from promptls.meaning.variables import NamePlace, name_at
 from promptls.text.span import Span
-from promptls.text.steps import Steps, finished
+from promptls.text.steps import Steps
 from promptls.workspace.contract import functions_path
 from promptls.workspace.project_settings import place_of_setting
 from promptls.workspace.python_names import functions_in
@@ -36,13 +36,8 @@ class Target(NamedTuple):
 _TOP = Span(0, 0)
 
 
-def definitions(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ...]:
-    """Where the symbol at `offset` gets what it is: the likeliest place first."""
-    return finished(definition_steps(snapshot, path, offset))
-
-
 def definition_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple[Target, ...]]:
-    """The same as `definitions`, file by file."""
+    """Where the symbol at `offset` gets what it is: the likeliest place first."""
     near = _bound_nearby(snapshot, path, offset)
     if near is not None:
         return near
@@ -58,16 +53,11 @@ def definition_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple[
     return tuple(Target(file, span, symbol.span) for file, span in places)
 
 
-def declarations(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ...]:
+def declaration_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple[Target, ...]]:
     """Where it is said that there is the symbol at `offset`: the import, where its definition is elsewhere.
 
     Of an input its declaration, of everything else its definition.
     """
-    return finished(declaration_steps(snapshot, path, offset))
-
-
-def declaration_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple[Target, ...]]:
-    """The same as `declarations`, file by file."""
     symbol = symbol_at(snapshot, path, offset)
     variable = symbol_variable(snapshot, symbol) if symbol is not None else None
     if symbol is not None and symbol.kind == "import" and variable is not None:

@@ -30,7 +30,7 @@ from promptls.syntax.yaml.nodes import Mapping, Scalar
 from promptls.systems.prompt_poet.vocabulary import DICT_METHODS
 from promptls.text.failure import Failure, WrongUse
 from promptls.text.span import Span
-from promptls.text.steps import Steps, finished
+from promptls.text.steps import Steps
 from promptls.text.words import word_at
 from promptls.workspace.contract import function_names
 from promptls.workspace.python_calls import calls_in
@@ -63,27 +63,17 @@ class RenameEdit(NamedTuple):
     is_doubtful: bool
 
 
-def prepare_rename(snapshot: Snapshot, path: str, offset: int) -> Renaming:
-    """What stands at `offset`; raises `Failure` with the reason where it cannot be renamed."""
-    return finished(prepare_steps(snapshot, path, offset))
-
-
 def prepare_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Renaming]:
-    """The same as `prepare_rename`, file by file."""
+    """What stands at `offset`; raises `Failure` with the reason where it cannot be renamed."""
     symbol = yield from _renamable(snapshot, path, offset)
     return Renaming(symbol.span, symbol.name)
 
 
-def rename(snapshot: Snapshot, path: str, offset: int, new: str) -> tuple[RenameEdit, ...]:
+def rename_steps(snapshot: Snapshot, path: str, offset: int, new: str) -> Steps[tuple[RenameEdit, ...]]:
     """The edits that give the symbol at `offset` the name `new`, in the order of files and places.
 
     Raises `Failure` where the symbol cannot be renamed, or cannot have that name.
     """
-    return finished(rename_steps(snapshot, path, offset, new))
-
-
-def rename_steps(snapshot: Snapshot, path: str, offset: int, new: str) -> Steps[tuple[RenameEdit, ...]]:
-    """The same as `rename`, file by file."""
     symbol = yield from _renamable(snapshot, path, offset)
     places = yield from occurrence_steps(snapshot, symbol)
     if new == symbol.name:

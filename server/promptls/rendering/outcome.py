@@ -137,28 +137,3 @@ class Rendering:
             "viewer": self.viewer,
             "source_map": self.source_map,
         }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Rendering:
-        """The rendering that `to_json` wrote."""
-        parts = (
-            RenderedPart(
-                **{**part, "sections": tuple(RenderedSection(**section) for section in part["sections"])}
-            )
-            for part in value["parts"]
-        )
-        return cls(
-            **{
-                **value,
-                "parts": tuple(parts),
-                "problems": tuple(
-                    RenderFailure.from_json({"failure": problem}) for problem in value["problems"]
-                ),
-                "files": tuple(value["files"]),
-            }
-        )
-
-
-def outcome_from_json(value: Mapping[str, Any]) -> Rendering | RenderFailure:
-    """Whichever of the two was written."""
-    return RenderFailure.from_json(value) if "failure" in value else Rendering.from_json(value)

@@ -16,7 +16,7 @@ from promptls.meaning.paths import Step
 from promptls.meaning.references import TemplateReference
 from promptls.meaning.shapes import resolved_at
 from promptls.meaning.template import Template
-from promptls.text.steps import Steps, finished
+from promptls.text.steps import Steps
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -34,13 +34,8 @@ class SharedKey(NamedTuple):
     lost_in: tuple[str, ...]
 
 
-def shared_key(snapshot: Snapshot, path: str, way: Way) -> SharedKey:
-    """The ways that lead to what `way` leads to in the file at `path`, which comes first."""
-    return finished(shared_key_steps(snapshot, path, way))
-
-
 def shared_key_steps(snapshot: Snapshot, path: str, way: Way) -> Steps[SharedKey]:
-    """The same as `shared_key`, file by file."""
+    """The ways that lead to what `way` leads to in the file at `path`, which comes first."""
     found: dict[WayIn, None] = {}
     lost: dict[str, None] = {}
     waiting = [WayIn(path, way)]
