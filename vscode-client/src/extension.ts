@@ -11,6 +11,7 @@ import { onSelectedPython } from "./python";
 import { ResultsPanel } from "./results/panel";
 import { Session } from "./session";
 import { ServerStatus, TokenStatus } from "./status";
+import { ExperimentTests } from "./tests/controller";
 import { TruncationPanel } from "./truncation/panel";
 
 const TYPING_PAUSE_MILLISECONDS = 300;
@@ -44,6 +45,7 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
     countTokens(started),
     startWhenNeeded(started),
+    testsWhenTrusted(started, log),
     vscode.workspace.onDidGrantWorkspaceTrust(() => started.start(true)),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration("promptls.server")) {
@@ -64,6 +66,21 @@ export function activate(context: vscode.ExtensionContext): void {
 
 export async function deactivate(): Promise<void> {
   await session?.stop();
+}
+
+/** A run executes what the workspace holds, so that tests are offered in a trusted one alone. */
+function testsWhenTrusted(started: Session, log: vscode.LogOutputChannel): vscode.Disposable {
+  if (vscode.workspace.isTrusted) {
+    return new ExperimentTests(started, log);
+  }
+  let tests: ExperimentTests | undefined;
+  const trusted = vscode.workspace.onDidGrantWorkspaceTrust(() => {
+    tests ??= new ExperimentTests(started, log);
+  });
+  return new vscode.Disposable(() => {
+    trusted.dispose();
+    tests?.dispose();
+  });
 }
 
 /** A folder without prompts gets no server, and so no environment of ours. */

@@ -75,14 +75,21 @@ export class Session implements vscode.Disposable {
   /**
    * As `execute`, with a notification that shows the progress and can cancel. The progress is asked for under a
    * token of our own, because the language client shows that of the server where nothing can be cancelled.
+   * Cancelling `token` cancels it too.
    */
-  async executeWithProgress<Result>(command: string, argument: object, title: string): Promise<Result> {
+  async executeWithProgress<Result>(
+    command: string,
+    argument: object,
+    title: string,
+    token?: vscode.CancellationToken,
+  ): Promise<Result> {
     const client = await this.#runningClient();
     const workDoneToken = `${command}-${randomUUID()}`;
     return vscode.window.withProgress(
       { location: vscode.ProgressLocation.Notification, title, cancellable: true },
       async (progress, cancelled) => {
         let reported = 0;
+        const cancel = () => client.sendNotification(WorkDoneProgressCancelNotification.type, { token: workDoneToken });
         const subscriptions = [
           client.onProgress(WorkDoneProgress.type, workDoneToken, (value) => {
             if (value.kind === "end") {
@@ -93,9 +100,8 @@ export class Session implements vscode.Disposable {
             progress.report({ increment: percentage - reported, ...(message === undefined ? {} : { message }) });
             reported = percentage;
           }),
-          cancelled.onCancellationRequested(() =>
-            client.sendNotification(WorkDoneProgressCancelNotification.type, { token: workDoneToken }),
-          ),
+          cancelled.onCancellationRequested(cancel),
+          ...(token === undefined ? [] : [token.onCancellationRequested(cancel)]),
         ];
         try {
           const params = { command, arguments: [argument], workDoneToken };

@@ -27,7 +27,7 @@ class ExampleResult(NamedTuple):
 def example_result(
     number: int, example: Mapping[str, Any], output_key: str | None, newest_first: Iterable[RunSummary]
 ) -> ExampleResult | None:
-    """The newest result of the example of this number, from 1, in the runs of an experiment; None without one.
+    """The newest result of the example of this number, from 1, in the runs of an experiment, if any.
 
     A run of the examples counts as long as the example has the inputs that it had then.
     """

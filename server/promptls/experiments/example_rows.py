@@ -28,7 +28,7 @@ _TEXTS = frozenset({".csv", ".tsv"})
 
 
 def over_examples(experiment: Experiment, rows: str) -> tuple[Experiment, RowChoice]:
-    """The experiment over the examples that `rows` chooses, and that choice; the examples are written to a file.
+    """The experiment over the examples that `rows` chooses, written to a file, and that choice.
 
     Raises `WrongUse` for a prompt without examples, or without this one, and `Failure` where they cannot be
     written.

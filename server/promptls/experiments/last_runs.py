@@ -21,8 +21,8 @@ MOST_LATER = 5
 class LastRuns(NamedTuple):
     """`scored` is the run whose scores count: the newest over all rows, with the one before it as `previous`.
 
-    Where no run went over all rows, it is the newest over some. `later` are newer ones, over some rows or over
-    the prompt's examples, the newest first. `scored` is None before the first run over rows.
+    Where no run went over all rows, it is the newest over some. `later` are newer ones, over some rows or
+    over the prompt's examples, the newest first. `scored` is None before the first run over rows.
     """
 
     scored: RunSummary | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,12 +20,12 @@ from promptls.experiments.history import RunSummary
 from promptls.experiments.journal import Journal, read_header, reopen_journal
 from promptls.experiments.last_runs import last_runs
 from promptls.experiments.manifest import described_model, hash_of_file, manifest_of
-from promptls.experiments.plan import Plan, plan_run
+from promptls.experiments.plan import IsThere, Plan, plan_run
 from promptls.experiments.request import RunRequest
 from promptls.experiments.row_choice import FAILING, RowChoice, numbered_rows, parse_rows
 from promptls.experiments.row_rendering import RowRenderer, row_renderer
 from promptls.experiments.runner import FROM_THE_START, Continued
-from promptls.experiments.stored_results import good_results
+from promptls.experiments.stored_results import good_digests, good_results
 from promptls.settings.header import Engine
 from promptls.text.failure import FilePlace, WrongUse
 
@@ -53,11 +54,17 @@ async def prepared(request: RunRequest, renderer: RowRenderer | None = None) -> 
     experiment = opened.experiment
     try:
         async with row_renderer(experiment, renderer) as rows:
-            plan = await plan_run(experiment, opened.choice, rows, cached=not request.fresh)
+            plan = await plan_run(
+                experiment,
+                opened.choice,
+                rows,
+                since=opened.fresh_since or (time.time() if request.fresh else None),
+                is_there=opened.is_there(),
+            )
         try:
             continued = opened.continued(plan)
             before = _before(experiment, opened.choice)
-            yield Prepared(plan, continued, planned(plan, before, opened))
+            yield Prepared(plan, continued, planned(plan, before))
         finally:
             plan.close()
     finally:
@@ -73,6 +80,8 @@ class _Opened(NamedTuple):
     journal: Journal | None = None
     header: dict[str, Any] | None = None
     retried: RunSummary | None = None
+    # A run that asks everything anew, and is gone on with, takes no answers from before it began.
+    fresh_since: float | None = None
 
     def continued(self, plan: Plan) -> Continued:
         """What the run goes on from; raises `WrongUse` where it would no longer be the same run."""
@@ -83,29 +92,23 @@ class _Opened(NamedTuple):
             return Continued(carried=good_results(self.retried, plan), run=self.retried.name)
         return FROM_THE_START
 
-    def done(self, plan: Plan) -> int:
-        """How many results of the plan are there already."""
-        if self.journal is not None:
-            return sum(
-                self.journal.has_answer(row.number, model.name, repeat)
-                for row, _ in plan.rendered
-                for model in plan.experiment.models
-                for repeat in range(1, plan.experiment.repeats + 1)
-            )
-        return sum(1 for _ in good_results(self.retried, plan)) if self.retried is not None else 0
+    def is_there(self) -> IsThere | None:
+        """What says which askings need no answer, because the run that is gone on with has it."""
+        if (journal := self.journal) is not None:
+            return lambda number, model, repeat, _digest: journal.has_answer(number, model, repeat)
+        if self.retried is None:
+            return None
+        answered = good_digests(self.retried)
+        return lambda number, model, repeat, digest: answered.get((number, model, repeat)) == digest
 
 
-def planned(plan: Plan, before: RunSummary | None, opened: _Opened | None = None) -> Planned:
+def planned(plan: Plan, before: RunSummary | None) -> Planned:
     """What is told of a plan before it is run, with the question that somebody is to answer first."""
-    done = opened.done(plan) if opened is not None else 0
-    left = max(0, plan.calls - done)
-    # What is there already was not the dearest part: its share is that of the average.
-    share = left / plan.calls if plan.calls else 0.0
     costs = [cost for each in plan.estimates if (cost := each.prompt_cost) is not None]
     longest = [cost for each in plan.estimates if (cost := each.longest_cost) is not None]
     first = plan.failing[0] if plan.failing else None
-    prompt_cost = sum(costs) * share if costs else None
-    longest_cost = sum(longest) * share if longest and len(longest) == len(costs) else None
+    prompt_cost = sum(costs) if costs else None
+    longest_cost = sum(longest) if longest and len(longest) == len(costs) else None
     return Planned(
         experiment=plan.experiment.name,
         rows=plan.rows,
@@ -114,23 +117,23 @@ def planned(plan: Plan, before: RunSummary | None, opened: _Opened | None = None
         if first
         else None,
         over_limit=plan.over_limit,
-        calls=left,
+        calls=plan.calls,
         cached=plan.cached,
-        tokens=round(sum(each.tokens for each in plan.estimates) * share),
+        tokens=sum(each.tokens for each in plan.estimates),
         prompt_cost=prompt_cost,
         longest_cost=longest_cost,
         changed=changed_rows(plan.rendered, before) if before is not None else None,
         before=before.name if before is not None else None,
-        question=_question(plan, left, share, longest_cost if longest_cost is not None else prompt_cost),
+        question=_question(plan, longest_cost if longest_cost is not None else prompt_cost),
     )
 
 
-def _question(plan: Plan, calls: int, share: float, cost: float | None) -> str | None:
+def _question(plan: Plan, cost: float | None) -> str | None:
     experiment = plan.experiment
     if cost is not None and cost > experiment.ask_above_cost:
-        return f"The run makes {calls:,} calls, for about {cost:.2f} US dollars. Run it?"
+        return f"The run makes {plan.calls:,} calls, for about {cost:.2f} US dollars. Run it?"
     unpriced = [each for each in plan.estimates if each.paid and each.prompt_cost is None]
-    unknown = round(sum(each.calls for each in unpriced) * share)
+    unknown = sum(each.calls for each in unpriced)
     if unknown > experiment.ask_above_calls:
         names = " and ".join(f"`{each.model}`" for each in unpriced)
         return f"The run makes {unknown:,} calls of {names}, whose price is not known. Run it?"
@@ -186,7 +189,7 @@ def _resumed(request: RunRequest) -> _Opened:
     experiment = _of_manifest(request, header, path.parent)
     journal = reopen_journal(path)
     journal.read_back([model.name for model in experiment.models], experiment.repeats)
-    return _Opened(*_rows_of(experiment, header), journal, header)
+    return _Opened(*_rows_of(experiment, header), journal, header, fresh_since=_fresh_since(header))
 
 
 def _retried(request: RunRequest) -> _Opened:
@@ -195,7 +198,12 @@ def _retried(request: RunRequest) -> _Opened:
     if not run.failed:
         raise WrongUse(f"no row of {run.name} failed", FilePlace(run.results), "there is nothing to retry")
     experiment = _of_manifest(request, header, run.manifest.parent)
-    return _Opened(*_rows_of(experiment, header), retried=run)
+    return _Opened(*_rows_of(experiment, header), retried=run, fresh_since=_fresh_since(header))
+
+
+def _fresh_since(header: Mapping[str, Any]) -> float | None:
+    since = header["settings"].get("fresh_since")
+    return float(since) if since is not None else None
 
 
 def _rows_of(experiment: Experiment, header: Mapping[str, Any]) -> tuple[Experiment, RowChoice | None]:

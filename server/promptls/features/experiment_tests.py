@@ -1,4 +1,4 @@
-"""The experiments of a workspace as tests: prompt files, their experiments, the rows and examples of these."""
+"""The experiments of a workspace as tests: prompt files, experiments, and their rows and examples."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_LABEL = 70
 
 @dataclass(frozen=True, slots=True)
 class PromptTests:
-    """A prompt file with experiments: their names, and of each example of the file its offset and its words."""
+    """A prompt file with its experiments' names, and the offset and the words of each of its examples."""
 
     path: str
     experiments: tuple[str, ...]

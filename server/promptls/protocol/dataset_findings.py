@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 SOURCE: Final = "promptls"
 CODE: Final = "failing-row"
+_MOST_ANSWER: Final = 200
 
 Json = dict[str, Any]
 
@@ -77,17 +78,34 @@ class DatasetFindings:
                 texts[dataset] = (text, line_starts(text))
             made.setdefault(dataset, []).append(
                 {
-                    "range": self._range(*texts[dataset], row.line),
+                    "range": self._range(*texts[dataset], row),
                     "severity": SEVERITIES[severity].value,
                     "code": CODE,
                     "source": SOURCE,
                     "message": row.message,
+                    **self._related(row),
                 }
             )
         return made
 
-    def _range(self, text: str, starts: list[int], line: int) -> Json:
-        start = starts[min(line, len(starts) - 1)]
-        content = text[start : line_end(text, start)]
+    def _related(self, row: RowFinding) -> Json:
+        """The way to the result in the table of the run, with what the model answered."""
+        if not self._session.flags.related_information:
+            return {}
+        start = {"line": row.result_line, "character": 0}
+        location = {"uri": self._session.uri_of(str(row.results)), "range": {"start": start, "end": start}}
+        answer = " ".join(row.response.split())[:_MOST_ANSWER]
+        message = f"the result; the answer was: {answer}" if answer else "the result"
+        return {"relatedInformation": [{"location": location, "message": message}]}
+
+    def _range(self, text: str, starts: list[int], row: RowFinding) -> Json:
+        """The lines of the row: several where a quoted cell has line breaks."""
+        last = min(row.end, len(starts)) - 1
+        while last > row.line and not text[starts[last] : line_end(text, starts[last])].strip():
+            last -= 1
+        content = text[starts[last] : line_end(text, starts[last])]
         width = units_from_column(content, len(content), self._session.unit)
-        return {"start": {"line": line, "character": 0}, "end": {"line": line, "character": width}}
+        return {
+            "start": {"line": min(row.line, last), "character": 0},
+            "end": {"line": last, "character": width},
+        }

@@ -84,7 +84,7 @@ class Runs:
             self._refresh_soon()
 
     def cancel(self, path: str, experiment: str | None) -> int:
-        """End the runs of the file's experiment, or of all of them; the number of runs that were going on."""
+        """End the runs of the file's experiment, or of all of them; how many there were."""
         found = [
             each for (of, name), each in self._running.items() if of == path and experiment in {None, name}
         ]

@@ -71,6 +71,10 @@ if TYPE_CHECKING:
     from promptls.experiments.history import RunSummary
 
 
+_TO_THE_END = 10**9
+"""A line behind the last one of any file."""
+
+
 class RowFinding(NamedTuple):
     """What is said of a row in the data set at `dataset`, and why.
 
@@ -116,7 +120,7 @@ def rows_in_datasets(newest_first: Sequence[RunSummary]) -> Iterator[RowFinding]
             yield RowFinding(
                 dataset,
                 line,
-                lines.get(row.number + 1, line + 1),
+                lines.get(row.number + 1, _TO_THE_END),
                 message,
                 run.results,
                 row_lines(run.results).get(row.place, 0),

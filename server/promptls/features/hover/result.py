@@ -17,10 +17,8 @@ _MOST_REASON: Final = 200
 def result_text(run: RunSummary, cells: Mapping[str, str], experiment: str) -> str:
     """The result in one line of the run's table, in Markdown."""
     stale = ", stale" if run.stale else ""
-    lines = [
-        f"{code(experiment)}, last run {code(run.name)} with {code(cells.get('model') or '')}{stale}:",
-        "",
-    ]
+    model = code(cells.get("model") or "")
+    lines = [f"{code(experiment)}, last run {code(run.name)} with {model}{stale}:", ""]
     if cells.get("error"):
         lines.append(f"- failed: {cells['error']}")
     else:
@@ -30,9 +28,8 @@ def result_text(run: RunSummary, cells: Mapping[str, str], experiment: str) -> s
     for metric in run.metrics:
         score, reason = cells.get(metric.name), cells.get(f"{metric.name}_reason")
         if score:
-            lines.append(
-                f"- {metric.name} {code(score)}" + (f": {_cut(reason, _MOST_REASON)}" if reason else "")
-            )
+            why = f": {_cut(reason, _MOST_REASON)}" if reason else ""
+            lines.append(f"- {metric.name} {code(score)}{why}")
     return "\n".join(lines)
 
 

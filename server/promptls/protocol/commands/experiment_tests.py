@@ -1,7 +1,8 @@
 """Experiments as tests, for an editor that shows tests: what there is, and what the last runs say of it.
 
-`promptls.experimentTests` lists prompt files with their experiments and examples, `promptls.experimentRows` the
-rows of one experiment with their verdicts, `promptls.rowVerdicts` what one run says of its rows. Nothing is run.
+`promptls.experimentTests` lists prompt files with their experiments and examples, `promptls.experimentRows`
+the rows of one experiment with their verdicts, `promptls.rowVerdicts` what one run says of its rows. Nothing
+is run.
 """
 
 from __future__ import annotations

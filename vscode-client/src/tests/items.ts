@@ -1,0 +1,158 @@
+/** Experiments as tests, without VS Code: what is listed, what a run is asked for, what a verdict says. */
+
+/** A prompt file with experiments, as the server lists it. */
+export interface PromptTests {
+  uri: string;
+  experiments: string[];
+  examples: ExampleTest[];
+}
+
+export interface ExampleTest {
+  /** From 1. */
+  number: number;
+  /** From 0. */
+  line: number;
+  label: string;
+}
+
+export interface RowTest {
+  /** From 1. */
+  number: number;
+  /** From 0, in the data set; null where that is not known. */
+  line: number | null;
+  label: string;
+}
+
+export interface RowVerdict {
+  number: number;
+  state: "passed" | "failed" | "errored";
+  message: string;
+  expected: string | null;
+  actual: string;
+  seconds: number | null;
+  /** True when the prompt changed after the run. */
+  stale: boolean;
+}
+
+/** The rows of one experiment, and what the last runs say of them and of the prompt's examples. */
+export interface ExperimentRows {
+  dataset: string | null;
+  rows: RowTest[];
+  /** True when the data set has more rows than are listed. */
+  more: boolean;
+  verdicts: RowVerdict[];
+  exampleVerdicts: RowVerdict[];
+}
+
+/** What a test stands for. */
+export type TestData =
+  | { kind: "prompt"; uri: string }
+  | { kind: "experiment"; uri: string; experiment: string }
+  | { kind: "row"; uri: string; experiment: string; number: number }
+  | { kind: "example"; uri: string; experiment: string; number: number };
+
+/** One run of an experiment; without `rows` over all of them. */
+export interface AskedRun {
+  uri: string;
+  experiment: string;
+  rows?: string;
+  /** The numbers of the rows, or of the examples, that are meant; undefined for all rows. */
+  numbers?: ReadonlySet<number>;
+  examples: boolean;
+}
+
+/** Returns an id that is unique among a test's neighbours. */
+export function idOf(data: TestData): string {
+  switch (data.kind) {
+    case "prompt":
+      return data.uri;
+    case "experiment":
+      return `experiment ${data.experiment}`;
+    default:
+      return `${data.kind} ${String(data.number)}`;
+  }
+}
+
+/** Returns a text that sorts numbered tests by their numbers, examples ahead of rows. */
+export function sortTextOf(data: TestData): string {
+  switch (data.kind) {
+    case "prompt":
+      return data.uri;
+    case "experiment":
+      return data.experiment;
+    default:
+      return `${data.kind} ${String(data.number).padStart(9, "0")}`;
+  }
+}
+
+/**
+ * Returns the runs that the chosen tests ask for: of each experiment at most one over rows and one over each
+ * example. A chosen experiment takes in its chosen rows; `experimentsOf` gives those of a prompt.
+ */
+export function askedRuns(
+  chosen: readonly TestData[],
+  experimentsOf: (uri: string) => readonly string[],
+  excluded: readonly TestData[] = [],
+): AskedRun[] {
+  const whole = new Map<string, AskedRun>();
+  const some = new Map<string, { uri: string; experiment: string; numbers: Set<number> }>();
+  const examples: AskedRun[] = [];
+  const isOut = (data: TestData) => excluded.some((each) => isSame(each, data));
+  for (const data of chosen) {
+    if (isOut(data)) {
+      continue;
+    }
+    if (data.kind === "prompt" || data.kind === "experiment") {
+      const names = data.kind === "prompt" ? experimentsOf(data.uri) : [data.experiment];
+      for (const experiment of names) {
+        if (!isOut({ kind: "experiment", uri: data.uri, experiment })) {
+          whole.set(keyOf(data.uri, experiment), { uri: data.uri, experiment, examples: false });
+        }
+      }
+    } else if (data.kind === "row") {
+      const key = keyOf(data.uri, data.experiment);
+      const found = some.get(key) ?? { uri: data.uri, experiment: data.experiment, numbers: new Set<number>() };
+      some.set(key, found);
+      found.numbers.add(data.number);
+    } else {
+      const { uri, experiment, number } = data;
+      examples.push({ uri, experiment, rows: `example ${String(number)}`, numbers: new Set([number]), examples: true });
+    }
+  }
+  const ofRows = [...some].filter(([key]) => !whole.has(key)).map(([, each]) => ({
+    uri: each.uri,
+    experiment: each.experiment,
+    rows: rangesOf(each.numbers),
+    numbers: each.numbers,
+    examples: false,
+  }));
+  return [...whole.values(), ...ofRows, ...examples];
+}
+
+/** Returns the numbers as the server reads rows: "3,7-9,". The comma at the end tells one row from the first so many. */
+export function rangesOf(numbers: Iterable<number>): string {
+  const ranges: [number, number][] = [];
+  for (const number of [...numbers].sort((one, other) => one - other)) {
+    const last = ranges.at(-1);
+    if (last !== undefined && number === last[1] + 1) {
+      last[1] = number;
+    } else {
+      ranges.push([number, number]);
+    }
+  }
+  return `${ranges.map(([low, high]) => (low === high ? String(low) : `${String(low)}-${String(high)}`)).join(",")},`;
+}
+
+/** Returns what a verdict takes, in milliseconds. */
+export function millisecondsOf(verdict: RowVerdict): number | undefined {
+  return verdict.seconds === null ? undefined : verdict.seconds * 1000;
+}
+
+function keyOf(uri: string, experiment: string): string {
+  return JSON.stringify([uri, experiment]);
+}
+
+function isSame(one: TestData, other: TestData): boolean {
+  return one.kind === other.kind && one.uri === other.uri && idOf(one) === idOf(other) &&
+    ("experiment" in one ? one.experiment : "") === ("experiment" in other ? other.experiment : "");
+}
