@@ -24,6 +24,15 @@ class Completion:
     finish_reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """A vector for each text; `seconds` is the time of the request that gave them."""
+
+    vectors: list[list[float]]
+    input_tokens: int | None
+    seconds: float
+
+
 class ModelError(Failure):
     """A model that cannot be had, or that did not answer.
 
@@ -68,3 +77,13 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Frees what the model holds: connections, a process."""
+
+
+class EmbeddingModel(Protocol):
+    """A model that is ready to make embeddings."""
+
+    async def embed(self, texts: Sequence[str]) -> Embeddings:
+        """The vectors of `texts`, in order; raises `ModelError`."""
+
+    async def close(self) -> None:
+        """Frees what the model holds."""

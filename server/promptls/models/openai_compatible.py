@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
-from promptls.models.model import Completion, ModelError
+from promptls.models.model import Completion, Embeddings, ModelError
 
 if TYPE_CHECKING:
     import ssl
@@ -70,20 +70,40 @@ class OpenAiCompatible:
             body["max_completion_tokens"] = body.pop("max_tokens")
         if json_schema is not None:
             body["response_format"] = {"type": "json_schema", "json_schema": _schema_form(json_schema)}
-        return await self._request(body)
+        content, seconds = await self._request("chat/completions", body)
+        return self._completion(content, seconds)
+
+    async def embed(self, texts: Sequence[str]) -> Embeddings:
+        """A vector for each text; one request is sent."""
+        content, seconds = await self._request("embeddings", {"model": self.name, "input": list(texts)})
+        try:
+            answer = json.loads(content)
+            ordered = sorted(answer["data"], key=lambda each: each["index"])
+            vectors = [[float(number) for number in each["embedding"]] for each in ordered]
+            tokens = _count((answer.get("usage") or {}).get("prompt_tokens"))
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            vectors, tokens = [], None
+        if len(vectors) != len(texts):
+            raise ModelError(
+                f"`{self._shown_url}` answered with something that is no list of embeddings: "
+                f"{self._quoted(content)}",
+                "check that the model makes embeddings, and that `base_url` ends in `/v1`",
+            )
+        return Embeddings(vectors, tokens, seconds)
 
     async def close(self) -> None:
         """The connections are closed."""
         await self._clients.close()
 
-    async def _request(self, body: Mapping[str, Any]) -> Completion:
+    async def _request(self, path: str, body: Mapping[str, Any]) -> tuple[bytes, float]:
+        """The content of the answer, and the seconds that it took."""
         import httpx
 
         began = time.perf_counter()
         try:
             async with (
                 self._clients.taken() as client,
-                client.stream("POST", f"{self._base_url}/chat/completions", json=body) as response,
+                client.stream("POST", f"{self._base_url}/{path}", json=body) as response,
             ):
                 content = await self._read(response)
         except httpx.HTTPError as error:
@@ -95,7 +115,7 @@ class OpenAiCompatible:
         seconds = time.perf_counter() - began
         if response.status_code != httpx.codes.OK:
             raise self._refusal(response, content)
-        return self._completion(content, seconds)
+        return content, seconds
 
     async def _read(self, response: httpx.Response) -> bytes:
         content = bytearray()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptls.models.keys import KeyMask
 from promptls.models.model import Completion, Model, ModelError
@@ -24,39 +24,27 @@ FIRST_WAIT = 0.5
 CHARACTERS_A_TOKEN = 4
 
 
-class SteadyModel:
-    """Asks `model` at `pace`, up to five times; no secret that `mask` knows comes out of it.
+_Answer = TypeVar("_Answer")
+
+
+class Steadily:
+    """Asks at a provider's pace, up to five times; no secret that `mask` knows comes out of an error.
 
     One attempt may take `timeout` seconds, waiting for its turn not counted. An attempt that takes longer
     is not repeated: the provider may have worked, and been paid, for it.
     """
 
-    def __init__(
-        self, model: Model, name: str, *, pace: Pace | None, mask: KeyMask, timeout: float | None = None
-    ) -> None:
-        self._model = model
+    def __init__(self, name: str, *, pace: Pace | None, mask: KeyMask, timeout: float | None = None) -> None:
         self._name = name
         self._pace = pace or Pace()
         self._mask = mask
         self._timeout = timeout
         self._has_answered = False
 
-    @property
-    def most_at_once(self) -> int | None:
-        """How many requests the model works on at a time; None is as many as come."""
-        return self._model.most_at_once
-
-    async def complete(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        parameters: Mapping[str, Any],
-        json_schema: Mapping[str, Any] | None,
-    ) -> Completion:
-        """The model's answer; raises `ModelError` when the last attempt fails."""
+    async def ask(self, attempt: Callable[[], Awaitable[_Answer]], tokens: int) -> _Answer:
+        """What `attempt` gives, which takes about `tokens`; raises `ModelError` when the last one fails."""
         from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
-        tokens = _about_tokens(messages, parameters)
         attempts = AsyncRetrying(
             stop=stop_after_attempt(MOST_ATTEMPTS),
             wait=_wait,
@@ -65,27 +53,17 @@ class SteadyModel:
             reraise=True,
         )
         try:
-            async for attempt in attempts:
-                with attempt:
+            async for each in attempts:
+                with each:
                     await self._pace.turn(tokens)
-                    return await self._attempt(messages, parameters, json_schema)
+                    return await self._attempt(attempt)
         except ModelError as error:
             raise self._masked(error) from None
         raise AssertionError("the last attempt returns or raises")
 
-    async def close(self) -> None:
-        """What the model holds is freed."""
-        await self._model.close()
-
-    async def _attempt(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        parameters: Mapping[str, Any],
-        json_schema: Mapping[str, Any] | None,
-    ) -> Completion:
-        asked = self._model.complete(messages, parameters=parameters, json_schema=json_schema)
+    async def _attempt(self, attempt: Callable[[], Awaitable[_Answer]]) -> _Answer:
         try:
-            completion = await asyncio.wait_for(asked, self._timeout)
+            answer = await asyncio.wait_for(attempt(), self._timeout)
         except asyncio.TimeoutError:
             raise ModelError(
                 f"`{self._name}` did not answer within {self._timeout:g} seconds",
@@ -97,8 +75,7 @@ class SteadyModel:
                 self._pace.pause(error.retry_after)
             raise
         self._has_answered = True
-        text = self._mask.mask(completion.text)
-        return completion if text == completion.text else replace(completion, text=text)
+        return answer
 
     def _is_worth_it(self, error: BaseException) -> bool:
         if not isinstance(error, ModelError) or not error.retryable:
@@ -116,6 +93,41 @@ class SteadyModel:
             retry_after=error.retry_after,
             unreachable=error.unreachable,
         )
+
+
+class SteadyModel:
+    """Asks `model` at `pace`, and again after what may pass; no secret that `mask` knows comes out of it."""
+
+    def __init__(
+        self, model: Model, name: str, *, pace: Pace | None, mask: KeyMask, timeout: float | None = None
+    ) -> None:
+        self._model = model
+        self._mask = mask
+        self._steadily = Steadily(name, pace=pace, mask=mask, timeout=timeout)
+
+    @property
+    def most_at_once(self) -> int | None:
+        """How many requests the model works on at a time; None is as many as come."""
+        return self._model.most_at_once
+
+    async def complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        parameters: Mapping[str, Any],
+        json_schema: Mapping[str, Any] | None,
+    ) -> Completion:
+        """The model's answer; raises `ModelError` when the last attempt fails."""
+        completion = await self._steadily.ask(
+            lambda: self._model.complete(messages, parameters=parameters, json_schema=json_schema),
+            _about_tokens(messages, parameters),
+        )
+        text = self._mask.mask(completion.text)
+        return completion if text == completion.text else replace(completion, text=text)
+
+    async def close(self) -> None:
+        """What the model holds is freed."""
+        await self._model.close()
 
 
 def _wait(state: RetryCallState) -> float:

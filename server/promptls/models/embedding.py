@@ -1,0 +1,81 @@
+"""Models that turn texts into vectors: one that runs on this machine, or any OpenAI-compatible one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from promptls.models.keys import KeyMask
+from promptls.models.model import EmbeddingModel, Embeddings, ModelError
+from promptls.models.pace import Pace
+from promptls.models.providers import TABLE
+from promptls.models.reference import ModelReference
+from promptls.models.registry import check_model, find_model, opened_model
+from promptls.models.steady import Steadily
+from promptls.settings.project import ModelSettings
+
+MINILM: Final = "all-minilm-l6-v2"
+LOCAL_EMBEDDINGS: Final = f"local:{MINILM}"
+"""The model of those that name none."""
+
+
+class SteadyEmbeddings:
+    """Asks `model` at its pace, and again after a failure that may pass."""
+
+    def __init__(self, model: EmbeddingModel, steadily: Steadily) -> None:
+        self._model = model
+        self._steadily = steadily
+
+    async def embed(self, texts: Sequence[str]) -> Embeddings:
+        """The vectors of `texts`; raises `ModelError` when the last attempt fails."""
+        about = sum(map(len, texts)) // 4
+        return await self._steadily.ask(lambda: self._model.embed(texts), about)
+
+    async def close(self) -> None:
+        """What the model holds is freed."""
+        await self._model.close()
+
+
+def find_embeddings(
+    name: str | None, models: Mapping[str, ModelSettings] | None = None, base: Path | None = None
+) -> ModelReference:
+    """The model that `name` means, by default the one on this machine; raises `WrongUse`."""
+    if name is None or name == LOCAL_EMBEDDINGS:
+        return ModelReference(LOCAL_EMBEDDINGS, "local", MINILM)
+    return find_model(name, models, base)
+
+
+def check_embeddings(reference: ModelReference) -> None:
+    """Raises `ModelError` when the model makes no embeddings, or opening it would fail; nothing is asked."""
+    if reference.model == MINILM and reference.provider == "local":
+        from promptls.models.minilm import check_installed
+
+        check_installed()
+        return
+    if TABLE[reference.provider].route != "chat":
+        raise ModelError(
+            f"`{reference.name}` makes no embeddings",
+            f"name `{LOCAL_EMBEDDINGS}`, or a model of an OpenAI-compatible provider, such as "
+            "`openai:text-embedding-3-small`",
+        )
+    check_model(reference)
+
+
+def open_embeddings(
+    reference: ModelReference, *, pace: Pace | None, mask: KeyMask, timeout: float | None
+) -> SteadyEmbeddings:
+    """The model, ready to be asked, with retries; raises `ModelError` as `check_embeddings`."""
+    check_embeddings(reference)
+    model: EmbeddingModel
+    if reference.provider == "local":
+        from promptls.models.minilm import MiniLm
+
+        model = MiniLm()
+    else:
+        from promptls.models.openai_compatible import OpenAiCompatible
+
+        opened = opened_model(reference)
+        assert isinstance(opened, OpenAiCompatible)
+        model = opened
+    return SteadyEmbeddings(model, Steadily(reference.name, pace=pace, mask=mask, timeout=timeout))
