@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from promptls.models.model import Completion, Model, ModelError
 from promptls.models.pace import Pace
 from promptls.models.prices import Price, is_paid, price_of
 from promptls.models.reference import ModelReference
-from promptls.models.registry import open_model
+from promptls.models.registry import open_model, opened_model
 
 
 class Asked(NamedTuple):
@@ -54,10 +54,15 @@ async def opened_models(plan: Plan) -> AsyncIterator[Asker]:
     mask = key_mask(experiment.models)
     paces: dict[str, Pace] = {}
     async with AsyncExitStack() as stack:
+        opened = await _route(plan, stack)
         models: dict[str, _Opened] = {}
         for reference in experiment.models:
             model = open_model(
-                reference, pace=_pace(experiment, reference, paces), mask=mask, timeout=experiment.timeout
+                reference,
+                pace=_pace(experiment, reference, paces),
+                mask=mask,
+                timeout=experiment.timeout,
+                opened=opened,
             )
             stack.push_async_callback(model.close)
             keeps = plan.cache is not None and is_worth_keeping(reference)
@@ -69,6 +74,23 @@ async def opened_models(plan: Plan) -> AsyncIterator[Asker]:
                 price_of(reference) if is_paid(reference) else None,
             )
         yield Asker(plan, models, mask)
+
+
+async def _route(plan: Plan, stack: AsyncExitStack) -> Callable[[ModelReference], Model]:
+    """What opens the models; the nodes of a cluster hold them where the engine says so.
+
+    Retries, pace, cache and scores stay in this process, and so are the same for both.
+    """
+    experiment = plan.experiment
+    if experiment.engine == "local" or not plan.calls:
+        return opened_model
+    from promptls.models.ray_cluster import connected_cluster
+    from promptls.models.ray_model import RayModel
+
+    most = min(experiment.concurrency, plan.results)
+    cluster = await connected_cluster(experiment.models, experiment.ray_address, most)
+    stack.push_async_callback(cluster.close)
+    return lambda reference: RayModel(cluster, reference.name)
 
 
 def _pace(experiment: Experiment, reference: ModelReference, paces: dict[str, Pace]) -> Pace:

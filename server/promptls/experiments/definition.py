@@ -18,6 +18,7 @@ from promptls.models.registry import find_model
 from promptls.rendering.evaluation_job import EvaluationJob
 from promptls.rendering.job import Kind as RenderKind
 from promptls.rendering.request import JOB_KINDS
+from promptls.settings.header import Engine
 from promptls.text.failure import Failure, FilePlace, WrongUse
 from promptls.text.lines import line_starts, place_of
 from promptls.text.nearest import did_you_mean
@@ -85,6 +86,10 @@ class Experiment:
     """US dollars that a run may cost without a question."""
     ask_above_calls: int = 1000
     """Calls of models without a known price that a run may make without a question."""
+    engine: Engine = "local"
+    """Where the models are asked from."""
+    ray_address: str | None = None
+    """Of the cluster, where the engine is `ray` and somebody says it."""
 
 
 class RateLimit(NamedTuple):
@@ -173,6 +178,8 @@ def define_experiment(
         judge=settings.judge,
         ask_above_cost=settings.ask_above.cost,
         ask_above_calls=settings.ask_above.calls,
+        engine=declared.engine or settings.engine,
+        ray_address=settings.ray.address,
     )
 
 
@@ -193,6 +200,15 @@ def adjusted(
         repeats=repeats or experiment.repeats,
         parameters={**experiment.parameters, **(parameters or {})},
         budget=experiment.budget.under(budget) if budget else experiment.budget,
+    )
+
+
+def asked_from(experiment: Experiment, engine: Engine | None, ray_address: str | None) -> Experiment:
+    """The experiment with this engine; None leaves what is declared, but an address alone means `ray`."""
+    return replace(
+        experiment,
+        engine=engine or ("ray" if ray_address else experiment.engine),
+        ray_address=ray_address or experiment.ray_address,
     )
 
 

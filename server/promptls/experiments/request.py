@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from promptls.settings.header import Engine
+
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
@@ -14,6 +16,7 @@ class RunRequest:
     on with, `retry_errors` one whose failed rows are asked again; then `prompt` may be empty. `fresh` asks
     models again though their answers are in the cache. Without `yes`, a run that spends much asks first;
     with `only_plan` it ends there. `unsaved` are texts that count instead of what is saved, by absolute path.
+    `engine` is `local` or `ray`, and `ray_address` that of the cluster.
     `secrets` are variables for the environment of the run, such as keys; they are never written anywhere.
     """
 
@@ -34,5 +37,7 @@ class RunRequest:
     yes: bool = False
     only_plan: bool = False
     models_base: str | None = None
+    engine: Engine | None = None
+    ray_address: str | None = None
     unsaved: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -26,7 +26,7 @@ def key_of(reference: ModelReference, environment: Mapping[str, str] = os.enviro
 
     Raises `ModelError` with the variable's name where a needed key is not there.
     """
-    for variable in _variables(reference):
+    for variable in variables_of(reference):
         key = environment.get(variable, "").strip()
         if key:
             return key
@@ -40,7 +40,8 @@ def key_of(reference: ModelReference, environment: Mapping[str, str] = os.enviro
     )
 
 
-def _variables(reference: ModelReference) -> tuple[str, ...]:
+def variables_of(reference: ModelReference) -> tuple[str, ...]:
+    """The variables that may hold the model's key; the first one that is set counts."""
     if reference.api_key_env is not None:
         return (reference.api_key_env,)
     # A server of one's own does not get the key of another's.
@@ -65,7 +66,7 @@ def key_mask(
     references: Iterable[ModelReference] = (), environment: Mapping[str, str] = os.environ
 ) -> KeyMask:
     """The mask of the keys of these models, and of what else in the environment is a secret by its name."""
-    named = {name for reference in references for name in _variables(reference)}
+    named = {name for reference in references for name in variables_of(reference)}
     found = {
         value.strip()
         for name, value in environment.items()

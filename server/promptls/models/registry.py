@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -49,13 +49,15 @@ def open_model(
     pace: Pace | None = None,
     mask: KeyMask | None = None,
     timeout: float | None = None,
+    opened: Callable[[ModelReference], Model] | None = None,
 ) -> SteadyModel:
     """The model, ready to answer, with retries: an answer may take `timeout` seconds.
 
-    Raises `ModelError` when its packages are not installed or its key is not in the environment.
+    `opened` opens it in another way than `opened_model`. Raises `ModelError` when its packages are not
+    installed or its key is not in the environment.
     """
     return SteadyModel(
-        opened_model(reference),
+        (opened or opened_model)(reference),
         reference.name,
         pace=pace,
         mask=mask or key_mask([reference]),

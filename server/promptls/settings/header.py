@@ -7,9 +7,12 @@ the documentation all come from this model.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
+
+Engine: TypeAlias = Literal["local", "ray"]
+"""Where an experiment's models are asked from: this machine, or the nodes of a Ray cluster."""
 
 
 class InputKey(BaseModel):
@@ -85,6 +88,11 @@ class ExperimentKey(BaseModel):
         None,
         description="JSON Schema that the model is held to, where it can be; overrides `output_schema`.",
     )
+    engine: Engine | None = Field(
+        None,
+        description="Where models are asked from: `local`, this machine, or `ray`, the nodes of a Ray "
+        "cluster; unset, as the project's `engine` says.",
+    )
     budget: BudgetKey | None = Field(None, description="What one run may spend, in calls, tokens or money.")
     thresholds: dict[str, float] = Field(
         default_factory=dict,
@@ -124,7 +132,7 @@ class Header(BaseModel):
     )
     ragas_version: str | None = Field(
         None,
-        description="The release of Ragas, such as `0.1.21`, whose rules and rendering a prompt object follows.",
+        description="The release of Ragas, such as `0.1.21`, whose rules and text a prompt object follows.",
     )
     encoding: str | None = Field(None, description="The tiktoken encoding that tokens are counted with.")
     token_limit: Annotated[int, Field(gt=0)] | None = Field(

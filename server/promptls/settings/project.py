@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from promptls.settings.header import ExperimentKey, NamedMetric
+from promptls.settings.header import Engine, ExperimentKey, NamedMetric
 
 Severity = Literal["error", "warning", "information", "hint", "off"]
 
@@ -63,6 +63,18 @@ class AskAboveSettings(BaseModel):
     cost: Annotated[float, Field(ge=0)] = Field(1.0, description="US dollars, where prices are known.")
     calls: Annotated[int, Field(ge=0)] = Field(
         1000, description="Calls of models that take money, where no price is known."
+    )
+
+
+class RaySettings(BaseModel):
+    """The Ray cluster of experiments whose engine is `ray`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    address: str | None = Field(
+        None,
+        description="Address of the cluster, such as `host:6379`; unset, it is that of `RAY_ADDRESS`, else "
+        "the cluster that runs on this machine, else one that starts and ends with the run.",
     )
 
 
@@ -145,6 +157,14 @@ class Project(BaseModel):
     )
     experiments: dict[str, ExperimentKey] = Field(
         default_factory=dict, description="Experiments that any prompt of the project may run."
+    )
+    engine: Engine = Field(
+        "local",
+        description="Where models are asked from, for experiments that do not say: `local`, this machine, or "
+        "`ray`, the nodes of a Ray cluster.",
+    )
+    ray: RaySettings = Field(
+        default_factory=RaySettings, description="The cluster of experiments whose engine is `ray`."
     )
     rate_limits: dict[str, RateLimitSettings] = Field(
         default_factory=dict,

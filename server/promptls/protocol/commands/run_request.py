@@ -35,6 +35,9 @@ def run_request(session: Session, arguments: dict[str, Any]) -> RunRequest:
     budget = optional(arguments, "budget", dict) or {}
     cost = budget.get("cost")
     secrets = optional(arguments, "secrets", dict) or {}
+    engine = optional(arguments, "engine", str)
+    if engine not in {None, "local", "ray"}:
+        raise WrongUse(f"there is no engine `{engine}`", remedy="it is `local` or `ray`")
     return RunRequest(
         prompt=path,
         experiment=optional(arguments, "experiment", str),
@@ -48,6 +51,8 @@ def run_request(session: Session, arguments: dict[str, Any]) -> RunRequest:
         retry_errors=retry,
         fresh=arguments.get("fresh") is True,
         yes=arguments.get("yes") is True,
+        engine="ray" if engine == "ray" else "local" if engine == "local" else None,
+        ray_address=optional(arguments, "rayAddress", str),
         unsaved=session.snapshot.unsaved(),
         secrets={str(name): str(value) for name, value in secrets.items()},
     )
