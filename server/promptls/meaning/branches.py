@@ -55,6 +55,12 @@ class Branches(NamedTuple):
         """Whether no rendering has both places."""
         return are_exclusive(self.at(first), self.at(second))
 
+    def come_together(self, first: int, second: int) -> bool:
+        """Whether every rendering that has the one of two places which stands deeper has the other too."""
+        one, other = self.at(first), self.at(second)
+        common = min(len(one), len(other))
+        return one[:common] == other[:common]
+
 
 def are_exclusive(first: tuple[OpenBlock, ...], second: tuple[OpenBlock, ...]) -> bool:
     """Whether no rendering has two places, by the blocks around them."""

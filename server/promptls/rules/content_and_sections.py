@@ -2,8 +2,8 @@
 
 ## What it does
 
-Reports parts that have `content` and `sections` at once. Keys in branches that exclude each other
-are fine.
+Reports parts that have `content` and `sections` at once. Keys in different branches, or in the blocks of two
+`if`, may exclude each other: nothing is said of them.
 
 ## Why is this bad?
 
@@ -51,7 +51,7 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         if content is None or sections is None:
             continue
         first, second = sorted((content.key.span, sections.key.span))
-        if chunk_branches(chunk).exclude(first.start, second.start):
+        if not chunk_branches(chunk).come_together(first.start, second.start):
             continue
         other = "content" if second == sections.key.span else "sections"
         fixes = tuple(

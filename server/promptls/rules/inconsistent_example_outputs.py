@@ -80,6 +80,8 @@ def _form(value: Any, *, is_json: bool) -> str:
         except ValueError:
             return "text"
     if isinstance(value, dict):
+        if not value:
+            return "no keys"
         return f"the keys {', '.join(f'`{key}`' for key in sorted(map(str, value)))}"
     return (
         "a list"

@@ -50,10 +50,10 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any, Final
 
+from promptls.meaning.schema_error import schema_error
 from promptls.rules.aspects import declarations
 from promptls.rules.declared_types import declared_types, is_of_type
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
-from promptls.meaning.schema_error import schema_error
 from promptls.syntax.yaml.nodes import key_text
 
 

@@ -49,9 +49,9 @@ import json
 from collections.abc import Iterator
 
 from promptls.meaning.header import Example
+from promptls.meaning.schema_error import schema_error
 from promptls.rules.aspects import declarations
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
-from promptls.meaning.schema_error import schema_error
 from promptls.syntax.yaml.nodes import key_text
 from promptls.text.span import Span
 

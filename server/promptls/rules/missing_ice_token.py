@@ -96,8 +96,8 @@ def _without_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTem
 def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
     token = template.ice_token
     mark = scalar_text(token)
-    if token is None or not mark:
-        return
+    if token is None or token.tag != "str" or not mark:
+        return  # that a mark is no text is told by `invalid-evaluation-template`
     used = evaluation.used_bodies(template)
     for place, body in _bodies(template):
         if isinstance(body, Scalar):

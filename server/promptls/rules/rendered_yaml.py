@@ -199,7 +199,9 @@ def _tag(template: Template, failure: RenderFailure) -> tuple[int, Tag] | None:
     if failure.span is None or failure.line is None or failure.span[1] > len(template.source):
         return None
     located = template.source.located(failure.span[0])
-    spans = ((tag, located.start + tag.span.start, located.start + tag.span.end) for tag in located.chunk.tags)
+    spans = (
+        (tag, located.start + tag.span.start, located.start + tag.span.end) for tag in located.chunk.tags
+    )
     return next(((located.start, tag) for tag, first, last in spans if (first, last) == failure.span), None)
 
 

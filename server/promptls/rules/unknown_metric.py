@@ -80,7 +80,7 @@ def metric_objection(name: str, folder: Path, beside: str) -> Objection | None:
     """
     file, colon, attribute = name.rpartition(":")
     if not colon or not file.endswith(".py"):
-        from promptls.metrics.ready import READY_METRICS
+        from promptls.metrics.registry import READY_METRICS
 
         if name in READY_METRICS:
             return None

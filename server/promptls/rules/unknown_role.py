@@ -3,8 +3,9 @@
 ## What it does
 
 Reports a `role` that is not among the setting `roles`: written out, as a text that a printed expression
-certainly gives (`{{ "usr" if is_first else "system" }}`), and in the branches of an `if`. A role that is
-null, a list or a mapping is reported too.
+certainly gives (`{{ "usr" if is_first else "system" }}`), in the branches of an `if`, and where a variable
+that a role prints is set to a text, or goes through a list of texts that is written out. A role that is null,
+a list or a mapping is reported too.
 
 ## Why is this bad?
 
@@ -35,11 +36,23 @@ from itertools import pairwise
 from typing import Final
 
 from promptls.meaning.parts import Part, chunk_items
+from promptls.rules.aspects import names
+from promptls.rules.macro_calls import statement_at
 from promptls.rules.misspelt import misspelt
-from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
+from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.settings.project import Project
-from promptls.syntax.chunk import Chunk
-from promptls.syntax.jinja.nodes import Conditional, Constant, Expression, Filter, Operation
+from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.group import union, united
+from promptls.syntax.jinja.nodes import (
+    Collection,
+    Conditional,
+    Constant,
+    Expression,
+    Filter,
+    Name,
+    Operation,
+    Statement,
+)
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scan import Tag
 from promptls.syntax.yaml.nodes import Entry, Scalar, key_text
@@ -56,6 +69,80 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         for entry in part.entries:
             if key_text(entry) == "role":
                 yield from _of_entry(chunk, part, entry, project)
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """The texts that the variables in roles are set to, or go through, that are no known roles."""
+    template = context.template
+    if _named(template.source.root).isdisjoint(name for name, _ in _words(template.source.root)):
+        return
+    seen: set[Span] = set()
+    for located, resolver in template.names.scopes_where(_named):
+        places = {span.start + located.start for _, span in _printed_names(located.chunk)}
+        for reading in tuple(resolver.readings(located.chunk, located.start)):
+            binding = reading.binding
+            if reading.span.start not in places or binding is None or binding.span in seen:
+                continue
+            seen.add(binding.span)
+            statement = statement_at(template, binding.span)
+            if statement is None:
+                continue
+            start = binding.span.start - statement.targets[0].span.start if statement.targets else 0
+            for word, span in _bound_words(statement):
+                if word not in context.project.roles:
+                    message = f"`{binding.name}` is a role, and no model knows the role `{word}`"
+                    yield misspelt(span.shifted(start), message, word, context.project.roles)
+
+
+@kept
+def _printed_names(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """The variables that the roles of a chunk are, with their places."""
+    found = []
+    for part in chunk_items(chunk).parts:
+        for entry in part.entries:
+            if key_text(entry) != "role" or not isinstance(entry.value, Scalar) or not entry.value.dynamic:
+                continue
+            span = _line_behind(chunk, entry.key.span.end)
+            tag = next((tag for tag in chunk.tags if tag.span == span and tag.kind == "output"), None)
+            expressions = tag_tree(tag).statement.expressions if tag else ()
+            found += [
+                (each.name, each.span.shifted(span.start)) for each in expressions if isinstance(each, Name)
+            ]
+    return tuple(found)
+
+
+def _bound_words(statement: Statement) -> tuple[tuple[str, Span], ...]:
+    """The texts that a tag gives its one variable, where they are written out."""
+    if len(statement.targets) != 1 or len(statement.expressions) != 1:
+        return ()
+    value = statement.expressions[0]
+    if statement.keyword == "set":
+        return tuple(_literals(value, 0))
+    if statement.keyword == "for" and isinstance(value, Collection) and value.kind != "dict":
+        return tuple(word for item in value.items for word in _literals(item, 0))
+    return ()
+
+
+def _words_in(chunk: Chunk) -> frozenset[tuple[str, str]]:
+    statements = [tag_tree(tag).statement for tag in chunk.tags if tag.kind == "statement"]
+    return frozenset(
+        (target.name, word)
+        for statement in statements
+        for target in statement.targets
+        if isinstance(target, Name)
+        for word, _ in _bound_words(statement)
+    )
+
+
+_named: Final = united(lambda chunk: frozenset(name for name, _ in _printed_names(chunk)), union)
+"""The variables that the roles of a piece are."""
+_words: Final = united(_words_in, union, of_tags=True)
+"""The texts that the tags of a piece give variables, each with the variable's name."""
+
+
+def _roles_by_name(context: FileContext) -> object:
+    root = context.template.source.root
+    return (_named(root), _words(root))
 
 
 def _of_entry(chunk: Chunk, part: Part, entry: Entry, project: Project) -> Iterator[Finding]:
@@ -140,6 +227,8 @@ RULE = Rule(
     severity="warning",
     module=__name__,
     kinds=PARTS_KINDS,
+    check=check,
+    looks_at=(_roles_by_name, names),
     check_chunk=check_chunk,
     reads_prose=False,
 )
