@@ -205,7 +205,7 @@ def _baseline(arguments: argparse.Namespace) -> Baseline | None:
 
 def _write_baseline(known: Baseline, files: Sequence[CheckedFile], gone: Sequence[BaselineEntry]) -> int:
     from promptls.cli.baseline import baseline_text
-    from promptls.experiments.atomic import replaced
+    from promptls.datasets.atomic import replaced
 
     text = baseline_text(files, known.entries, gone, known.path.parent)
     with replaced(known.path) as stream:

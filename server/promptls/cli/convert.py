@@ -125,7 +125,7 @@ def _text(word: str) -> str:
 
 def _write(text: str, arguments: argparse.Namespace) -> Path | None:
     """The file that was written; None where the text is to be printed."""
-    from promptls.experiments.atomic import replaced
+    from promptls.datasets.atomic import replaced
 
     if arguments.output == "-" or (arguments.output is None and arguments.file == "-"):
         return None

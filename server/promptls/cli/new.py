@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Writes the files; raises WrongUse, and writes nothing, where one is there already."""
-    from promptls.experiments.atomic import replaced
+    from promptls.datasets.atomic import replaced
 
     path = Path(os.path.abspath(arguments.name))  # noqa: PTH100 - links stay as they are
     name = _ENDING.sub("", arguments.name.replace(os.sep, "/").rpartition("/")[2])

@@ -7,7 +7,7 @@ import stat
 from difflib import unified_diff
 from pathlib import Path
 
-from promptls.experiments.atomic import replaced
+from promptls.datasets.atomic import replaced
 from promptls.text.failure import Failure, FilePlace
 
 

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from promptls.experiments.atomic import replaced
+from promptls.datasets.atomic import replaced
 from promptls.experiments.journal import Journal
 from promptls.experiments.plan import Plan
 from promptls.experiments.row_result import RowResult
 
 REASON_SUFFIX = "_reason"
 PREDICTED_PREFIX = "predicted_"
+JUDGING_COLUMNS = ("judge_calls", "judge_tokens", "judge_cost")
 
 
 def write_table(path: Path, plan: Plan, journal: Journal) -> None:
@@ -22,12 +23,12 @@ def write_table(path: Path, plan: Plan, journal: Journal) -> None:
 
     The columns: those of the data set, `response`, `predicted_<key>` for each key of the JSON
     schema, each metric and its `_reason`, `error`, `problem` (what is wrong with the answer's form),
-    tokens, seconds, cost, and what the row was asked with. A column of the data set that has one of these
+    tokens, seconds, cost, what the row was asked with, and what its judges took. A column of the data set that has one of these
     names is called `row_<name>`.
     """
     predicted = predicted_keys(plan.experiment.json_schema)
     metrics = [metric.name for metric in plan.metrics]
-    own = _own_columns(predicted, metrics)
+    own = [*_own_columns(predicted, metrics), *(JUDGING_COLUMNS if plan.asks else ())]
     names = {
         column: f"row_{column}" if column in own and column != "id" else column
         for column in plan.dataset.columns
@@ -38,7 +39,8 @@ def write_table(path: Path, plan: Plan, journal: Journal) -> None:
         writer.writeheader()
         for result in journal.results():
             row = {names[column]: _cell(result.values.get(column)) for column in names}
-            writer.writerow({"id": result.id, **row, **_own_cells(result, plan, predicted)})
+            judging = _judging_cells(result) if plan.asks else {}
+            writer.writerow({"id": result.id, **row, **_own_cells(result, plan, predicted), **judging})
 
 
 def predicted_keys(schema: Mapping[str, Any] | None) -> list[str]:
@@ -90,6 +92,11 @@ def _own_cells(result: RowResult, plan: Plan, predicted: list[str]) -> dict[str,
     for name, score in result.scores.items():
         cells |= {name: score.value, f"{name}{REASON_SUFFIX}": score.reason}
     return {name: _cell(value) for name, value in cells.items()}
+
+
+def _judging_cells(result: RowResult) -> dict[str, str]:
+    taken = result.judging or {}
+    return {name: _cell(taken.get(name.removeprefix("judge_"))) for name in JUDGING_COLUMNS}
 
 
 def _answer(response: str | None) -> dict[str, Any]:

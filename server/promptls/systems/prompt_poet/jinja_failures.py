@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import traceback
 from collections.abc import Iterable
@@ -14,6 +13,7 @@ from jinja2.utils import internal_code
 from promptls.systems.prompt_poet.cleanup import escape
 from promptls.systems.prompt_poet.environment import FolderLoader
 from promptls.systems.prompt_poet.failure import PromptPoetError
+from promptls.text.nearest import nearest
 
 _UNKNOWN_NAME = re.compile(r"No (filter|test) named '([^']*)'")
 
@@ -67,7 +67,7 @@ def _words(error: Exception, environment: Environment, loader: FolderLoader) -> 
         return f"{error}. Pass it in the template data, or guard it with `{{% if … %}}` or `| default(…)`."
     if isinstance(error, RecursionError):
         return "The template never comes to an end: a file includes itself, or a macro calls itself."
-    if isinstance(error, TemplateRuntimeError) and (hint := _nearest(str(error), environment)):
+    if isinstance(error, TemplateRuntimeError) and (hint := _hint(str(error), environment)):
         return f"{error} {hint}"
     if isinstance(error, UnicodeDecodeError):
         return f"An included file is not UTF-8 (byte {error.start}): save it as UTF-8."
@@ -115,21 +115,21 @@ def _syntax_failure(
 ) -> PromptPoetError:
     """The failure for a text that Jinja cannot compile."""
     message = error.message or "The template is not valid Jinja."
-    if hint := _nearest(message, environment):
+    if hint := _hint(message, environment):
         message = f"{message} {hint}"
     elif not message.endswith("."):
         message = f"{message}: mend the tag at this line."
     return PromptPoetError("load", message, cause=type(error).__name__, path=path, line=error.lineno - 1)
 
 
-def _nearest(message: str, environment: Environment) -> str:
+def _hint(message: str, environment: Environment) -> str:
     """The hint for an unknown filter or test, or an empty text."""
     found = _UNKNOWN_NAME.search(message)
     if not found:
         return ""
     known = environment.filters if found[1] == "filter" else environment.tests
-    near = difflib.get_close_matches(found[2], list(known), n=1)
-    return f"Did you mean `{near[0]}`?" if near else f"Prompt Poet has Jinja's own {found[1]}s only."
+    near = nearest(found[2], known)
+    return f"Did you mean `{near}`?" if near else f"Prompt Poet has Jinja's own {found[1]}s only."
 
 
 def _place(error: BaseException, files: set[str]) -> tuple[str | None, int | None]:

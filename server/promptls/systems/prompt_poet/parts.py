@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +10,7 @@ from promptls.systems.prompt_poet.cleanup import DEFAULT_MARKERS, Markers, clean
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.sections import PromptSection, build_sections, join_sections
 from promptls.systems.prompt_poet.vocabulary import DEFAULT_ROLE, PART_KEYS
+from promptls.text.nearest import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +148,8 @@ def _unknown_key(index: int, item: Mapping[Any, Any], key: Any) -> str:
     """The message for a key that no part may have."""
     if not isinstance(key, str):
         return f"{_label(index, item)} has the key {key!r}, which is no text: keys of a part are names."
-    near = difflib.get_close_matches(key, PART_KEYS, n=1)
-    hint = f"did you mean `{near[0]}`?" if near else f"a part may have {', '.join(PART_KEYS)}."
+    near = nearest(key, PART_KEYS)
+    hint = f"did you mean `{near}`?" if near else f"a part may have {', '.join(PART_KEYS)}."
     return f"{_label(index, item)} has the unknown key `{key}`: {hint}"
 
 
