@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-export const LANGUAGE = "yaml-jinja-prompt";
+const LANGUAGE = "yaml-jinja-prompt";
 
 /** Prompts by our own language, and by name where another extension owns the language of the file. */
 export const DOCUMENTS = [

@@ -9,7 +9,7 @@ export interface ProcessResult {
   stderr: string;
 }
 
-export interface ProcessOptions {
+interface ProcessOptions {
   /** Must not be a folder of the workspace: Python would import from it. */
   cwd: string;
   timeoutMilliseconds: number;

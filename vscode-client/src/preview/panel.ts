@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 
 import { activePrompt } from "../documents";
 import { newestOnly } from "../latest";
-import { pageOf } from "../page";
+import { loadPage, panelBeside } from "../page";
 import type { PreviewArguments, PreviewResult } from "../protocol";
 import type { Session } from "../session";
 import { type Choice, type FromPage, QUESTIONS, type ToPage } from "./messages";
@@ -61,14 +61,7 @@ export class PreviewPanel implements vscode.Disposable {
     // The server renders while the page is being opened.
     this.#follow(uri, choice);
     if (this.#panel === undefined) {
-      this.adopt(
-        vscode.window.createWebviewPanel(
-          PREVIEW_VIEW,
-          "Preview",
-          { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
-          { enableScripts: true, retainContextWhenHidden: true },
-        ),
-      );
+      this.adopt(panelBeside(PREVIEW_VIEW, "Preview"));
     } else {
       this.#panel.reveal(undefined, true);
     }
@@ -79,11 +72,6 @@ export class PreviewPanel implements vscode.Disposable {
     this.#panel?.dispose();
     this.#panel = panel;
     this.#isReady = false;
-    panel.iconPath = vscode.Uri.joinPath(this.#extension, "icons", "preview.svg");
-    panel.webview.options = {
-      enableScripts: true,
-      localResourceRoots: [vscode.Uri.joinPath(this.#extension, "out", "webview")],
-    };
     panel.webview.onDidReceiveMessage((message: FromPage) => this.#receive(message));
     panel.onDidDispose(() => {
       if (this.#panel === panel) {
@@ -98,7 +86,7 @@ export class PreviewPanel implements vscode.Disposable {
         this.#refresh.request();
       }
     });
-    panel.webview.html = pageOf(panel.webview, this.#extension, "preview", "Preview");
+    loadPage(panel, this.#extension, "preview", "Preview", "preview");
     this.#name();
     if (uri !== undefined) {
       this.#follow(uri, {});

@@ -4,12 +4,13 @@ import * as path from "node:path";
 
 import * as vscode from "vscode";
 
-import { pageOf } from "../page";
+import { loadPage, panelBeside } from "../page";
 import type { LabOptions, LabResult } from "../protocol";
 import type { Session } from "../session";
 import type { FromPage, ToPage } from "./messages";
 
-export const TRUNCATION_VIEW = "promptls.truncationLab";
+const VIEW = "promptls.truncationLab";
+const TITLE = "Truncation Lab";
 
 /** One panel a window, for the prompt that was asked for last. */
 export class TruncationPanel implements vscode.Disposable {
@@ -39,25 +40,14 @@ export class TruncationPanel implements vscode.Disposable {
       this.#options = {};
     }
     if (this.#panel === undefined) {
-      const panel = vscode.window.createWebviewPanel(
-        TRUNCATION_VIEW,
-        "Truncation Lab",
-        { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
-        {
-          enableScripts: true,
-          retainContextWhenHidden: true,
-          localResourceRoots: [vscode.Uri.joinPath(this.#extension, "out", "webview")],
-        },
-      );
-      panel.iconPath = vscode.Uri.joinPath(this.#extension, "icons", "results.svg");
+      const panel = panelBeside(VIEW, TITLE);
       panel.webview.onDidReceiveMessage((message: FromPage) => this.#receive(message));
       panel.onDidDispose(() => {
         this.#panel = undefined;
         this.#uri = undefined;
       });
       this.#panel = panel;
-      // The page asks when it is ready.
-      panel.webview.html = pageOf(panel.webview, this.#extension, "truncation", "Truncation Lab");
+      loadPage(panel, this.#extension, "truncation", TITLE, "results");
     } else {
       this.#panel.reveal(undefined, true);
       void this.#explore();

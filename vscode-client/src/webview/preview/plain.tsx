@@ -13,7 +13,7 @@ import { contentOf } from "./sourceMap";
 const PAGE_CHARACTERS = 100_000;
 
 /** A page of a long text, and a button for the next. */
-export function usePage(length: number): { end: number; more: preact.JSX.Element | null } {
+function usePage(length: number): { end: number; more: preact.JSX.Element | null } {
   const [pages, setPages] = useState(1);
   useEffect(() => {
     if (length <= PAGE_CHARACTERS) {

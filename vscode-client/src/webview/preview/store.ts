@@ -39,7 +39,7 @@ const host = connect<ToPage, FromPage>(receive, () => {
 const kept = (host.state ?? {}) as Kept;
 export const view = signal<View>(kept.view !== undefined && VIEWS.includes(kept.view) ? kept.view : "Chat");
 export const controls = signal(kept.controls ?? window.innerWidth >= 560);
-export const inEditor = host.inEditor;
+const inEditor = host.inEditor;
 
 /** What the cursor's template text became; the part where nothing finer is known. */
 export const places = computed<Place[]>(() => {

@@ -83,7 +83,7 @@ function highlight(node: Node, length: number, marks: readonly Mark[]): () => vo
 }
 
 /** The offset of the character at a point, or undefined where there is none. */
-export function offsetAt(holder: HTMLElement | null, x: number, y: number): number | undefined {
+function offsetAt(holder: HTMLElement | null, x: number, y: number): number | undefined {
   const node = holder?.firstChild;
   const caret = document.caretPositionFromPoint?.(x, y);
   const range = caret === null || caret === undefined ? document.caretRangeFromPoint?.(x, y) : undefined;
