@@ -49,8 +49,9 @@ async def test_a_run_goes_on_where_it_stopped_and_asks_for_no_row_twice(
 
 async def test_a_run_that_is_gone_on_with_says_how_much_is_there(folder: Folder, server: ModelServer) -> None:
     journal = await broken_off(folder, server)
-    planned = await folder.plan(resume=str(journal), fresh=True)
-    assert (planned.rows, planned.calls) == (9, 6)
+    for fresh in (True, False):
+        planned = await folder.plan(resume=str(journal), fresh=fresh)
+        assert (planned.rows, planned.calls, planned.cached) == (9, 6, 0)
 
 
 async def test_a_line_that_was_cut_short_is_asked_for_again(folder: Folder, server: ModelServer) -> None:
@@ -59,7 +60,24 @@ async def test_a_line_that_was_cut_short_is_asked_for_again(folder: Folder, serv
     journal.write_bytes(content[:-7])
     finished = await folder.ask(resume=str(journal), fresh=True)
     assert [row["id"] for row in table(finished)] == [f"r{number}" for number in range(1, 10)]
-    assert len(server.requests) == 3 + 7
+    # The answer itself was kept before its line was written.
+    assert len(server.requests) == 3 + 6
+
+
+async def test_a_run_that_asks_everything_anew_does_so_when_it_goes_on(
+    folder: Folder, server: ModelServer
+) -> None:
+    folder.serve(server).write(model="office", rows=9, settings="concurrency: 1")
+    server.reply = lambda _body: Reply("old")
+    await folder.ask()
+    server.reply = lambda _body: Reply("new")
+    with pytest.raises(BudgetSpentError):
+        await folder.ask(max_calls=3, fresh=True)
+    planned = await folder.plan(resume=str(journal_of(folder)))
+    assert (planned.calls, planned.cached) == (6, 0)
+    finished = await folder.ask(resume=str(journal_of(folder)))
+    assert {row["response"] for row in table(finished)} == {"new"}
+    assert len(server.requests) == 9 + 9
 
 
 async def test_rows_that_failed_are_asked_again_by_a_run_that_goes_on(

@@ -43,19 +43,20 @@ WITHOUT ROWID;
 class AnswerCache:
     """The open cache of a results' folder; one that cannot be opened knows no answer, and keeps none.
 
-    With `is_fresh` it knows none of the answers that are there, and new ones take their place.
+    With `since`, in seconds of the system's clock, it knows only answers that were given then or later; new
+    ones take the place of older ones.
     """
 
-    def __init__(self, folder: Path, *, is_fresh: bool = False) -> None:
+    def __init__(self, folder: Path, *, since: float | None = None) -> None:
         self.path = folder / FOLDER / FILE
-        self._is_fresh = is_fresh
+        self.since = since
         self._connection = _connected(self.path)
 
     def get(self, key: bytes) -> Completion | None:
         """The answer that was kept under `key`."""
-        if self._is_fresh:
-            return None
-        rows = self._ask("SELECT completion FROM answers WHERE key = ?", (key,))
+        rows = self._ask(
+            "SELECT completion FROM answers WHERE key = ? AND made >= ?", (key, self.since or 0.0)
+        )
         if not rows:
             return None
         try:

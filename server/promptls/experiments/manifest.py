@@ -65,6 +65,7 @@ def begun_manifest(plan: Plan, started: datetime, continues: str | None = None) 
             "concurrency": experiment.concurrency,
             "timeout": experiment.timeout,
             "budget": {name: value for name, value in asdict(experiment.budget).items() if value is not None},
+            "fresh_since": plan.cache.since if plan.cache is not None else None,
             "encoding": experiment.encoding,
             "token_limit": experiment.token_limit,
             "truncation_step": experiment.truncation_step,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,10 @@ from promptls.models.reference import ModelReference
 from promptls.models.registry import check_model
 from promptls.text.failure import FilePlace, WrongUse
 from promptls.text.nearest import did_you_mean
+
+
+IsThere = Callable[[int, str, int, str], bool]
+"""Whether a run has an answer already, by row number, name of the model, repeat and digest of the row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +111,14 @@ async def plan_run(
     rows: RowChoice | int | None = None,
     renderer: RowRenderer | None = None,
     *,
-    cached: bool = True,
+    since: float | None = None,
+    is_there: IsThere | None = None,
 ) -> Plan:
     """The plan of a run over the chosen rows, the first so many, or all of them; every row is rendered.
 
-    An open `renderer` of the experiment is used where there is one. Answers come from the cache unless
-    `cached` is false; they go into it in any case.
+    An open `renderer` of the experiment is used where there is one. With `since`, in seconds of the
+    system's clock, older answers in the cache do not count; new ones go into it in any case. Askings
+    for which `is_there` says so are those of a run that is gone on with: they are neither calls nor cached.
 
     Raises `WrongUse` for what can never run (a missing file, metric or column) and `Failure` for
     what cannot run now (a model that is not installed, a line that cannot be read).
@@ -128,8 +135,8 @@ async def plan_run(
     choice = _choice(rows)
     cache = None
     if any(map(is_worth_keeping, experiment.models)):
-        cache = AnswerCache(experiment.folder, is_fresh=not cached)
-    counters = [_Counter(experiment, model, cache) for model in experiment.models]
+        cache = AnswerCache(experiment.folder, since=since)
+    counters = [_Counter(experiment, model, cache, is_there) for model in experiment.models]
     rendered_rows = RenderedRows()
     failing: list[FailingRow] = []
     files = {str(experiment.prompt): None}
@@ -144,7 +151,7 @@ async def plan_run(
                 failing.append(FailingRow(row.number, row.line, rendered.error))
                 continue
             for counter in counters:
-                counter.add(rendered)
+                counter.add(row.number, rendered)
     if not len(rendered_rows):
         raise _no_rows(dataset, choice)
     return Plan(
@@ -187,8 +194,15 @@ class AnswerKeys:
 class _Counter:
     """What asking one model takes, counted row by row."""
 
-    def __init__(self, experiment: Experiment, model: ModelReference, cache: AnswerCache | None) -> None:
+    def __init__(
+        self,
+        experiment: Experiment,
+        model: ModelReference,
+        cache: AnswerCache | None,
+        is_there: IsThere | None,
+    ) -> None:
         self._experiment = experiment
+        self._is_there = is_there
         self._model = model
         self._cache = cache if is_worth_keeping(model) else None
         self._keys = AnswerKeys(experiment, model) if self._cache is not None else None
@@ -197,15 +211,19 @@ class _Counter:
         self._cached = 0
         self._tokens = 0
 
-    def add(self, rendered: RenderedRow) -> None:
+    def add(self, number: int, rendered: RenderedRow) -> None:
         for repeat in range(1, self._experiment.repeats + 1):
-            if self._is_there(rendered, repeat):
+            if self._is_there is not None and self._is_there(
+                number, self._model.name, repeat, rendered.digest
+            ):
+                continue
+            if self._is_cached(rendered, repeat):
                 self._cached += 1
             else:
                 self._calls += 1
                 self._tokens += rendered.tokens
 
-    def _is_there(self, rendered: RenderedRow, repeat: int) -> bool:
+    def _is_cached(self, rendered: RenderedRow, repeat: int) -> bool:
         if self._cache is None or self._keys is None:
             return False
         key = self._keys.key(rendered, repeat)

@@ -32,6 +32,17 @@ def good_results(run: RunSummary, plan: Plan) -> Iterator[RowResult]:
                 yield _result(cells, found[0], known)
 
 
+def good_digests(run: RunSummary) -> dict[tuple[int, str, int], str]:
+    """The digest of the rendered row, by row number, model and repeat, of each result without an error."""
+    found = {}
+    for cells in row_results(run):
+        with contextlib.suppress(ValueError, KeyError):
+            if not cells["error"]:
+                key = (int(cells["row_number"]), cells["model"], int(cells["repeat"]))
+                found[key] = cells["rendered_hash"]
+    return found
+
+
 def _result(cells: Mapping[str, str], row: Row, metrics: list[MetricSummary]) -> RowResult:
     return RowResult(
         id=row.id,
