@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from promptls.cli.checked import GRAVEST_FIRST
-from promptls.cli.terminal import counted, error, shown_path
+from promptls.cli.terminal import error, shown_path
+from promptls.text.counted import counted
 from promptls.text.failure import Failure, FilePlace, WrongUse
 
 if TYPE_CHECKING:

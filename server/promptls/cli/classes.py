@@ -7,7 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from promptls.cli.table import Column, Row, table
-from promptls.cli.terminal import counted, paint, print_json
+from promptls.cli.terminal import paint, print_json
+from promptls.text.counted import counted
 
 if TYPE_CHECKING:
     from promptls.experiments.classification import Classification

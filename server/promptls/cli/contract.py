@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.cli.table import Column, Row, table
-from promptls.cli.terminal import counted, print_json, shown_path
+from promptls.cli.terminal import print_json, shown_path
+from promptls.text.counted import counted
 
 if TYPE_CHECKING:
     from promptls.workspace.contract import InputPlace, NeededInput

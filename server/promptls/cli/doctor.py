@@ -8,7 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptls.cli.terminal import Colour, counted, paint, print_json
+from promptls.cli.terminal import Colour, paint, print_json
+from promptls.text.counted import counted
 
 if TYPE_CHECKING:
     from promptls.features.diagnosis import Check, State

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from promptls.cli.terminal import counted, error, paint, print_json, shown_path
+from promptls.cli.terminal import error, paint, print_json, shown_path
+from promptls.text.counted import counted
 from promptls.text.failure import Failure, FilePlace, WrongUse
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from promptls.cli.options import whole_number
 from promptls.cli.table import Column, Row, table
-from promptls.cli.terminal import Colour, counted, paint, print_json, shown_path
+from promptls.cli.terminal import Colour, paint, print_json, shown_path
+from promptls.text.counted import counted
 from promptls.text.failure import FilePlace, WrongUse
 
 if TYPE_CHECKING:

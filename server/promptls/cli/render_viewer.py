@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.cli.terminal import counted, paint, print_json, shown_path
+from promptls.cli.terminal import paint, print_json, shown_path
+from promptls.text.counted import counted
 from promptls.text.failure import FilePlace, WrongUse
 
 if TYPE_CHECKING:

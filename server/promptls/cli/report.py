@@ -8,7 +8,8 @@ import sys
 import webbrowser
 from pathlib import Path
 
-from promptls.cli.terminal import counted, print_json, shown_path
+from promptls.cli.terminal import print_json, shown_path
+from promptls.text.counted import counted
 from promptls.text.failure import Failure, FilePlace
 
 SUMMARY = "write the results of runs as one HTML page"

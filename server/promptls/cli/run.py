@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from promptls.cli.options import whole_number
 from promptls.cli.run_report import print_matrix, print_run, threshold
-from promptls.cli.terminal import counted, paint, print_json, shown_path
+from promptls.cli.terminal import paint, print_json, shown_path
+from promptls.text.counted import counted
 from promptls.text.failure import WrongUse
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ examples:
   promptls run triage.yml.j2 --rows 5                   the first five rows
   promptls run triage.yml.j2 --rows failing             those that failed last time
   promptls run triage.yml.j2 --rows 'priority == "P0"'  those that a filter lets through
+  promptls run triage.yml.j2 --leave-one-out            which few-shot example earns its tokens
   promptls run v1.yml.j2 v2.yml.j2 --model local:smollm2 --model openai:gpt-4.1-mini
   promptls run triage.yml.j2 --engine ray --ray-address head:6379
   promptls run --resume 20261121-101500-triage
@@ -88,6 +90,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the cluster, such as `head:6379`; by default that of RAY_ADDRESS, else the one of this machine",
     )
     parser.add_argument("--timeout", metavar="SECONDS", type=seconds, help="how long one answer may take")
+    parser.add_argument(
+        "--leave-one-out",
+        action="store_true",
+        help="run it with all few-shot examples and without each: which of them earns its tokens?",
+    )
     begin = parser.add_mutually_exclusive_group()
     begin.add_argument("--resume", metavar="RUN", help="go on with a run that was cancelled or killed")
     begin.add_argument("--retry-errors", metavar="RUN", help="ask again only the rows of RUN that failed")
@@ -136,6 +143,10 @@ def execute(arguments: argparse.Namespace) -> int:
     from promptls.cli.run_in_python import in_python, run_in_python
     from promptls.experiments.history import read_run
 
+    if arguments.leave_one_out:
+        from promptls.cli.run_left_out import run_left_out
+
+        return run_left_out(_requests(arguments), arguments)
     requests, written = in_python(_requests(arguments))
     ended = asyncio.run(_run_all(requests, arguments)) if requests else []
     ended += [(each, arguments.fail_under) for each in run_in_python(written, arguments)]
@@ -188,6 +199,7 @@ def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
             fresh=arguments.fresh,
             yes=arguments.yes,
             only_plan=arguments.dry_run,
+            leave_one_out=arguments.leave_one_out,
             models_base=str(Path.cwd()),
             engine=arguments.engine,
             ray_address=arguments.ray_address,

@@ -7,7 +7,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from promptls.cli.table import Column, Row, table
-from promptls.cli.terminal import counted, paint, shown_path
+from promptls.cli.terminal import paint, shown_path
+from promptls.text.counted import counted
 
 if TYPE_CHECKING:
     from promptls.experiments.history import MetricSummary, RunSummary

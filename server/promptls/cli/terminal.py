@@ -50,12 +50,6 @@ def shown_path(path: Path | str) -> str:
         return str(path)
 
 
-def counted(number: int, noun: str) -> str:
-    """The number with its noun, in the plural where that is due: `1 token`, `1,234 tokens`."""
-    plural = f"{noun}es" if noun.endswith("x") else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"
-
-
 def error(message: str, place: FilePlace | None = None, remedy: str | None = None) -> None:
     """Prints what is wrong, where, and what to do, on the standard error stream."""
     stream = sys.stderr

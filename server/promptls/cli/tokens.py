@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptls.cli.render import print_failure, refuse_other_files
 from promptls.cli.table import Column, Row, table
-from promptls.cli.terminal import counted, print_json, shown_path
+from promptls.cli.terminal import print_json, shown_path
+from promptls.text.counted import counted
 from promptls.text.failure import WrongUse
 
 if TYPE_CHECKING:

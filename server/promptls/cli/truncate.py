@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from promptls.cli.options import whole_number
 from promptls.cli.render import print_failure, refuse_other_files
 from promptls.cli.table import Column, Row, table
-from promptls.cli.terminal import counted, paint, print_json, shown_path
+from promptls.cli.terminal import paint, print_json, shown_path
+from promptls.text.counted import counted
 
 if TYPE_CHECKING:
     from rich.progress import TaskID

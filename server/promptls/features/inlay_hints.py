@@ -7,15 +7,9 @@ from dataclasses import dataclass
 
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import PlacedPart, Template
-from promptls.rendering.file_rendering import (
-    FileRendering,
-    PartRange,
-    counted,
-    rendered_parts,
-    template_text,
-    varying,
-)
+from promptls.rendering.file_rendering import FileRendering, PartRange, rendered_parts, template_text, varying
 from promptls.rendering.outcome import RenderedPart
+from promptls.text.counted import counted
 from promptls.text.span import Span
 from promptls.workspace.included_parts import included_part_names
 from promptls.workspace.snapshot import Snapshot
@@ -58,20 +52,20 @@ def _part_hints(
         offset = _behind_name(template, placed)
         varied = varying(newest, placed.part.name)
         if rendered or varied:
-            label = _rendered_label(rendered) if rendered else counted(0)
+            label = _rendered_label(rendered) if rendered else counted(0, "token")
             tooltip = _rendered_tooltip(rendered, newest)
             if varied is not None:
                 label = f"{label} ({varied.least:,}-{varied.most:,})"
                 tooltip = f"{tooltip}; {range_words(varied)}"
             yield InlayHint(offset, label, tooltip)
         elif (tokens := newest.template_tokens.get(template_text(template, placed))) is not None:
-            yield InlayHint(offset, f"~{counted(tokens)}", _template_tooltip(newest))
+            yield InlayHint(offset, f"~{counted(tokens, 'token')}", _template_tooltip(newest))
 
 
 def range_words(varied: PartRange) -> str:
     """A range of tokens as a sentence has it."""
     return (
-        f"{varied.least:,} to {counted(varied.most)}, mostly {varied.typical:,},"
+        f"{varied.least:,} to {counted(varied.most, 'token')}, mostly {varied.typical:,},"
         f" with {varied.times} samples and rows"
     )
 
@@ -86,9 +80,9 @@ def _rendered_label(parts: tuple[RenderedPart, ...]) -> str:
         else ", partly cut"
     )
     if len(parts) == 1:
-        return counted(counts[0]) + cut
+        return counted(counts[0], "token") + cut
     least, most = min(counts), max(counts)
-    each = counted(most) if least == most else f"{least:,}-{most:,} tokens"
+    each = counted(most, "token") if least == most else f"{least:,}-{most:,} tokens"
     return f"{len(parts)} parts of {each}{cut}"
 
 
@@ -97,7 +91,7 @@ def _rendered_tooltip(parts: tuple[RenderedPart, ...], newest: FileRendering) ->
     limit = newest.token_limit
     share = f", {tokens / limit:.0%} of the limit of {limit:,}" if limit else ""
     sample = f"`{newest.sample.name}` ({newest.sample.source})"
-    return f"{counted(tokens)}{share}, rendered with {sample}, {newest.job.encoding}"
+    return f"{counted(tokens, 'token')}{share}, rendered with {sample}, {newest.job.encoding}"
 
 
 def _template_tooltip(newest: FileRendering) -> str:
@@ -123,5 +117,5 @@ def _object_hint(template: Template, newest: FileRendering) -> Iterator[InlayHin
         return
     line = template.source.line_span(template.source.place(place.start).line)
     yield InlayHint(
-        line.end, counted(newest.rendering.tokens), _rendered_tooltip(newest.rendering.parts, newest)
+        line.end, counted(newest.rendering.tokens, "token"), _rendered_tooltip(newest.rendering.parts, newest)
     )

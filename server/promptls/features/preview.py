@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from promptls.rendering.file_rendering import FileRendering, counted, rendered_parts
+from promptls.rendering.file_rendering import FileRendering, rendered_parts
 from promptls.rendering.outcome import Rendering
+from promptls.text.counted import counted
 from promptls.workspace.included_parts import included_part_names
 from promptls.workspace.snapshot import Snapshot
 
@@ -44,11 +45,11 @@ def preview_markdown(made: FileRendering) -> str:
     if rendering is not None:
         limit = f" of {made.token_limit:,}" if made.token_limit else ""
         kept = f", {rendering.tokens_kept:,} kept" if rendering.tokens_kept != rendering.tokens else ""
-        lines += [f"{counted(rendering.tokens)}{limit}{kept}", ""]
+        lines += [f"{counted(rendering.tokens, 'token')}{limit}{kept}", ""]
         for part in rendering.parts:
             cut = "" if part.kept else ", cut"
             lines += [
-                f"## {part.name} ({part.role}, {counted(part.tokens)}{cut})",
+                f"## {part.name} ({part.role}, {counted(part.tokens, 'token')}{cut})",
                 "",
                 *_fenced(part.content),
             ]

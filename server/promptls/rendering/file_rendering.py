@@ -136,11 +136,6 @@ def varying(newest: FileRendering, name: str | None) -> PartRange | None:
     return found if found is not None and found.least < found.most else None
 
 
-def counted(tokens: int) -> str:
-    """A number of tokens in words."""
-    return f"{tokens:,} token" if tokens == 1 else f"{tokens:,} tokens"
-
-
 def part_place(placed: PlacedPart, key: str = "name") -> Span:
     """Where a part's key stands with its value: the value, or else the part's first key."""
     value = placed.part.value(key)

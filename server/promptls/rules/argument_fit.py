@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from promptls.rules.rule import Edit, Finding, Fix, Severity
 from promptls.syntax.jinja.nodes import Expression, Keyword
 from promptls.syntax.jinja.signature import Signature, Taken
+from promptls.text.counted import counted
 from promptls.text.nearest import is_close, nearest
 from promptls.text.span import Span
 
@@ -45,7 +46,7 @@ def misfits(
 
 
 def _too_many(name: str, most: int, given: int) -> str:
-    taken = f"at most {most} argument{'' if most == 1 else 's'}" if most else "no arguments"
+    taken = f"at most {counted(most, 'argument')}" if most else "no arguments"
     return f"`{name}` takes {taken}, and {given} {'is' if given == 1 else 'are'} given"
 
 

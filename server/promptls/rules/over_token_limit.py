@@ -65,13 +65,13 @@ from promptls.meaning.kind import Kind
 from promptls.rendering.file_rendering import (
     FileRendering,
     RowTokens,
-    counted,
     part_place,
     rendered_parts,
     sample_words,
 )
 from promptls.rendering.outcome import Rendering
 from promptls.rules.rule import FileContext, Finding, Rule, Severity
+from promptls.text.counted import counted
 from promptls.text.span import Span
 from promptls.workspace.included_parts import included_part_names
 
@@ -100,7 +100,9 @@ def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[
 
 def _of_sample(sample: str, made: Rendering, limit: int) -> str:
     over = made.tokens - limit
-    begin = f"with {sample} the prompt has {counted(made.tokens)}, {over:,} over its limit of {limit:,}"
+    begin = (
+        f"with {sample} the prompt has {counted(made.tokens, 'token')}, {over:,} over its limit of {limit:,}"
+    )
     if made.tokens_kept > limit:
         return f"{begin}, and truncation cannot bring it under"
     removed = [part.name for part in made.parts if not part.kept]

@@ -51,12 +51,13 @@ from collections.abc import Iterator, Sequence
 
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import PlacedPart
-from promptls.rendering.file_rendering import FileRendering, counted, part_place, rendered_parts
+from promptls.rendering.file_rendering import FileRendering, part_place, rendered_parts
 from promptls.rendering.outcome import RenderedPart
 from promptls.rules.key_edits import without_entry
 from promptls.rules.rule import FileContext, Finding, Fix, Rule
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.truncation import Block, truncation_blocks
+from promptls.text.counted import counted
 from promptls.workspace.included_parts import included_part_names
 
 _MOST_NAMES = 3
@@ -91,8 +92,8 @@ def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[
             f"`{name}`" for name in list(dict.fromkeys(part.name for part in spared))[:_MOST_NAMES]
         )
         message = (
-            f"the question, {counted(question.tokens)}, is cut before {names}, "
-            f"{counted(sum(part.tokens for part in spared))}: the highest `truncation_priority` goes first"
+            f"the question, {counted(question.tokens, 'token')}, is cut before {names}, "
+            f"{counted(sum(part.tokens for part in spared), 'token')}: the highest `truncation_priority` goes first"
         )
     elif len(blocks) == 1 and _is_alone(blocks[0]):
         message = "the question is the only part that may be cut"

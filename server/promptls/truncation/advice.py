@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from promptls.text.counted import counted
 from promptls.truncation.prefix_cache import PrefixCache
 from promptls.truncation.simulation import Simulation
 
@@ -112,8 +113,8 @@ def advise(trials: Sequence[Trial], uncut: float, cache: PrefixCache, present: i
         return Best(
             limit,
             best.step,
-            f"A step of {_tokens(best.step)} serves best: {best.cache_rate:.0%} of the prompts is read from "
-            f"the cache, and {best.kept_rate:.0%} of what fits is kept.",
+            f"A step of {counted(best.step, 'token')} serves best: {best.cache_rate:.0%} of the prompts "
+            f"is read from the cache, and {best.kept_rate:.0%} of what fits is kept.",
         )
     turns = sum(len(each.turns) for each in best.simulations)
     return Best(limit, best.step, _compared(best, other, turns))
@@ -122,11 +123,15 @@ def advise(trials: Sequence[Trial], uncut: float, cache: PrefixCache, present: i
 def _compared(best: Trial, other: Trial, turns: int) -> str:
     """What the best step gains and costs beside another one."""
     cost = (best.needless - other.needless) // max(turns, 1)
-    price = f"It costs {_tokens(cost)} of the chat a turn" if cost > 0 else "It costs nothing of the chat"
+    price = (
+        f"It costs {counted(cost, 'token')} of the chat a turn"
+        if cost > 0
+        else "It costs nothing of the chat"
+    )
     return (
-        f"With a step of {_tokens(best.step)}, {best.cache_rate:.0%} of the prompts is read from the cache, "
-        f"where a step of {_tokens(other.step)} reads {other.cache_rate:.0%}: the beginning changes in "
-        f"{best.breaks:,} of {turns:,} turns, not in {other.breaks:,}. {price}; "
+        f"With a step of {counted(best.step, 'token')}, {best.cache_rate:.0%} of the prompts is read from "
+        f"the cache, where a step of {counted(other.step, 'token')} reads {other.cache_rate:.0%}: "
+        f"the beginning changes in {best.breaks:,} of {turns:,} turns, not in {other.breaks:,}. {price}; "
         f"{best.kept_rate:.0%} of what fits is kept."
     )
 
@@ -146,7 +151,3 @@ def _no_gain(least: Trial, uncut: float, cache: PrefixCache) -> str:
 
 _STABLE: Final = 0.5
 """A chat that loses nothing and is still read from the cache less than this has an unstable beginning."""
-
-
-def _tokens(number: int) -> str:
-    return f"{number:,} token" if number == 1 else f"{number:,} tokens"

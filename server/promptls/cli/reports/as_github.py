@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from promptls.cli.checked import region_of, repository_path
-from promptls.cli.terminal import counted, shown_path
+from promptls.cli.terminal import shown_path
+from promptls.text.counted import counted
 
 if TYPE_CHECKING:
     from promptls.cli.checked import Checked, CheckedFile

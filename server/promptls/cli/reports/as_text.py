@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from promptls.cli.excerpt import excerpt
-from promptls.cli.terminal import Colour, counted, paint, shown_path
+from promptls.cli.terminal import Colour, paint, shown_path
+from promptls.text.counted import counted
 from promptls.text.failure import FilePlace
 from promptls.text.lines import line_starts, place_of
 from promptls.text.span import Span

@@ -30,6 +30,7 @@ from promptls.syntax.jinja.builtins import (
 from promptls.syntax.jinja.signature import Signature
 from promptls.syntax.jinja.tag_facts import TAGS, end_documentation
 from promptls.systems.prompt_poet.vocabulary import RESERVED_INPUTS, SPACE_MARKER
+from promptls.text.counted import counted
 from promptls.text.span import NOWHERE
 from promptls.workspace.needs import needed_shapes
 from promptls.workspace.snapshot import Snapshot
@@ -148,7 +149,7 @@ def _file(request: Request, label: str) -> str:
         texts.append(template.declarations.settings.description)
     names = [f"`{placed.part.name or '?'}`" for placed in template.parts]
     if names:
-        texts.append(f"{len(names)} part{'s' if len(names) > 1 else ''}: {', '.join(names)}")
+        texts.append(f"{counted(len(names), 'part')}: {', '.join(names)}")
     macros = sorted(template.names.bound_names("macro"))
     if macros:
         texts.append(f"macros: {', '.join(f'`{name}`' for name in macros)}")

@@ -9,7 +9,8 @@ from promptls.features.hover.hover import Hover
 from promptls.features.hover.result import result_text
 from promptls.meaning.header import Example
 from promptls.meaning.template import Template
-from promptls.rendering.file_rendering import FileRendering, counted, example_text
+from promptls.rendering.file_rendering import FileRendering, example_text
+from promptls.text.counted import counted
 
 
 def hover_example(
@@ -33,9 +34,9 @@ def _tokens(example: Example, number: int, newest: FileRendering | None) -> Iter
         return
     tokens = newest.template_tokens.get(example_text(example))
     if tokens is not None:
-        yield f"- written out: {counted(tokens)}, {newest.job.encoding}"
+        yield f"- written out: {counted(tokens, 'token')}, {newest.job.encoding}"
     if newest.rendering is not None and newest.sample.name == f"example {number}":
-        yield f"- the prompt with it: {counted(newest.rendering.tokens)}"
+        yield f"- the prompt with it: {counted(newest.rendering.tokens, 'token')}"
 
 
 def _last_result(template: Template, number: int, example: Example, runs: ExperimentRuns) -> Iterator[str]:

@@ -11,9 +11,10 @@ from promptls.features.hover.hover import Hover, code, fact_text
 from promptls.features.key_facts import fact_at
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import Template
-from promptls.rendering.file_rendering import FileRendering, counted
+from promptls.rendering.file_rendering import FileRendering
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
 from promptls.syntax.yaml.place import ITEM
+from promptls.text.counted import counted
 
 
 def hover_header(
@@ -33,7 +34,7 @@ def hover_header(
     fact = fact_at(kind, keys, in_header=in_header)
     texts = [fact_text(fact) if fact else ""]
     if keys == ("instruction",) and newest is not None and newest.rendering is not None:
-        rendered = counted(newest.rendering.tokens)
+        rendered = counted(newest.rendering.tokens, "token")
         texts.append(
             f"{rendered} with {code(newest.sample.name)} ({newest.sample.source}), {newest.job.encoding}"
         )

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from promptls.features.hover.hover import Hover, code
 from promptls.meaning.template import Template
-from promptls.rendering.file_rendering import FileRendering, counted, rendered_parts
+from promptls.rendering.file_rendering import FileRendering, rendered_parts
+from promptls.text.counted import counted
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -25,7 +26,7 @@ def hover_include(
         words = [f"{reference.keyword} of {code(_shown(snapshot, target))}"]
         if included is not None and included.parts:
             names = ", ".join(code(placed.part.name or "?") for placed in included.parts)
-            words.append(f"{len(included.parts)} part{'s' if len(included.parts) > 1 else ''}: {names}")
+            words.append(f"{counted(len(included.parts), 'part')}: {names}")
         if included is not None and newest is not None:
             words += _tokens(snapshot, path, included, target, newest)
         if reference.alternatives:
@@ -41,7 +42,7 @@ def _tokens(
     lines = []
     written = newest.template_tokens.get(included.source.text)
     if written is not None:
-        lines.append(f"- template text: {counted(written)}")
+        lines.append(f"- template text: {counted(written, 'token')}")
     if newest.rendering is not None and included.parts:
         others = (snapshot.template(other) for other in snapshot.included(path) if other != target)
         names = frozenset(
@@ -50,7 +51,7 @@ def _tokens(
         became = rendered_parts(included, names, newest.rendering)
         if any(became):
             tokens = sum(part.tokens for parts in became for part in parts)
-            lines.append(f"- rendered: {counted(tokens)} with {code(newest.sample.name)}")
+            lines.append(f"- rendered: {counted(tokens, 'token')} with {code(newest.sample.name)}")
     if lines:
         yield "\n".join(lines)
 

@@ -12,7 +12,8 @@ from typing import Final
 from promptls.features.hover.hover import Hover, code
 from promptls.features.named_values import NamedValue, file_beside, metric_file, named_metric, named_value_at
 from promptls.meaning.template import Template
-from promptls.rendering.file_rendering import FileRendering, counted
+from promptls.rendering.file_rendering import FileRendering
+from promptls.text.counted import counted
 from promptls.text.failure import Failure
 from promptls.workspace.python_names import functions_in
 from promptls.workspace.snapshot import Snapshot
@@ -75,9 +76,9 @@ def _dataset(file: Path) -> Iterator[str]:
         return
     rows = len(row_lines(file))
     # Of a large file only the columns are read.
-    count = f"{rows:,} row{'s' if rows != 1 else ''}, " if rows else ""
+    count = f"{counted(rows, 'row')}, " if rows else ""
     yield f"data set {code(file.name)}: {count}{_size(file)}"
-    yield f"{len(known.columns)} column{'s' if len(known.columns) != 1 else ''}: {_names(known.columns)}"
+    yield f"{counted(len(known.columns), 'column')}: {_names(known.columns)}"
 
 
 def _samples(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
@@ -92,7 +93,7 @@ def _samples(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
     except Failure as failure:
         yield f"the samples cannot be read: {failure.message}"
         return
-    count = f"{len(found)} sample{'s' if len(found) != 1 else ''}, " if found else ""
+    count = f"{counted(len(found), 'sample')}, " if found else ""
     yield f"samples {code(file.name)}: {count}{_size(file)}"
     yield "\n".join(f"- {code(each.name)}: {_names(each.data)}" for each in found[:_MOST_NAMES])
 
@@ -102,7 +103,7 @@ def _functions(file: Path) -> Iterator[str]:
         yield f"there is no file {code(file.name)} there"
         return
     found = [each for each in functions_in(str(file)) or () if each.signature]
-    yield f"{len(found)} function{'s' if len(found) != 1 else ''} that the template may call"
+    yield f"{counted(len(found), 'function')} that the template may call"
     if found:
         yield "```python\n" + "\n".join(each.signature for each in found[:_MOST_NAMES]) + "\n```"
 
@@ -141,7 +142,7 @@ def _model(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
         return
     provider = TABLE[reference.provider]
     yield f"{code(reference.model)} of {code(reference.provider)}: {provider.summary}"
-    lines = [f"- window: {counted(window)}"] if (window := window_of(reference)) is not None else []
+    lines = [f"- window: {counted(window, 'token')}"] if (window := window_of(reference)) is not None else []
     price = price_of(reference)
     if (price.input, price.output) == (0.0, 0.0):
         lines.append("- price: free")
@@ -181,4 +182,4 @@ def _encoding(name: str, newest: FileRendering | None) -> Iterator[str]:
     default = ", the default" if meant == ENCODING_NAMES[0] else ""
     yield f"tiktoken's encoding {code(meant)}{default}{used}: tokens are counted with it, exactly"
     if newest is not None and newest.rendering is not None:
-        yield f"the prompt with {code(newest.sample.name)}: {counted(newest.rendering.tokens)}"
+        yield f"the prompt with {code(newest.sample.name)}: {counted(newest.rendering.tokens, 'token')}"

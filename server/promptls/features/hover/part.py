@@ -8,17 +8,12 @@ from promptls.features.hover.hover import Hover, code, fact_text
 from promptls.features.inlay_hints import range_words
 from promptls.meaning.parts import chunk_items
 from promptls.meaning.template import PlacedPart, Template
-from promptls.rendering.file_rendering import (
-    FileRendering,
-    counted,
-    rendered_parts,
-    template_text,
-    varying,
-)
+from promptls.rendering.file_rendering import FileRendering, rendered_parts, template_text, varying
 from promptls.syntax.yaml.nodes import Entry, Sequence, key_text
 from promptls.syntax.yaml.nodes import Mapping as MappingNode
 from promptls.systems.key_fact import KeyFact
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS, ROLES, SECTION_KEYS
+from promptls.text.counted import counted
 from promptls.text.span import Span
 from promptls.workspace.included_parts import included_part_names
 from promptls.workspace.snapshot import Snapshot
@@ -81,7 +76,7 @@ def _tokens(
     lines = []
     in_template = newest.template_tokens.get(template_text(template, placed))
     if in_template is not None:
-        lines.append(f"- template text: {counted(in_template)}")
+        lines.append(f"- template text: {counted(in_template, 'token')}")
     rendering = newest.rendering
     if rendering is None:
         message = newest.failure.message if newest.failure else ""
@@ -94,9 +89,11 @@ def _tokens(
     else:
         tokens = sum(part.tokens for part in became)
         parts = f" in {len(became)} parts" if len(became) > 1 else ""
-        lines.append(f"- rendered: {counted(tokens)}{parts}{_share(tokens, newest)}")
+        lines.append(f"- rendered: {counted(tokens, 'token')}{parts}{_share(tokens, newest)}")
         through = sum(part.tokens for part in rendering.parts if part.index <= became[-1].index)
-        lines.append(f"- up to here: {counted(through)} of {rendering.tokens:,}{_share(through, newest)}")
+        lines.append(
+            f"- up to here: {counted(through, 'token')} of {rendering.tokens:,}{_share(through, newest)}"
+        )
         if not all(part.kept for part in became):
             lines.append(f"- cut by the token limit of {newest.token_limit:,}")
     varied = varying(newest, placed.part.name)
