@@ -4,10 +4,12 @@ import * as vscode from "vscode";
 
 import { argumentOf, type CommandArgument } from "./arguments";
 import { activePrompt } from "./documents";
+import type { Keys } from "./keys";
 import type { PreviewPanel } from "./preview/panel";
 import type { ResultsArguments, RunResult } from "./protocol";
 import type { ResultsPanel } from "./results/panel";
 import type { Session } from "./session";
+import { setKey } from "./setKey";
 import type { TruncationPanel } from "./truncation/panel";
 
 /** Commands of the server that are registered here instead, because a panel belongs to them. */
@@ -25,12 +27,13 @@ export interface CommandContext {
   preview: PreviewPanel;
   truncation: TruncationPanel;
   results: ResultsPanel;
+  keys: Keys;
   log: vscode.LogOutputChannel;
   extensionVersion: string;
 }
 
 export function registerCommands(context: CommandContext): vscode.Disposable {
-  const { session, preview, truncation, results, log } = context;
+  const { session, preview, truncation, results, keys, log } = context;
   const onPrompt = (run: (argument: CommandArgument) => unknown) => async (given: unknown) => {
     const argument = argumentOf(given, activePrompt()?.uri.toString());
     if (argument === undefined) {
@@ -52,6 +55,7 @@ export function registerCommands(context: CommandContext): vscode.Disposable {
     "promptls.showResults": (given) =>
       isRun(given) ? results.show(given, activePrompt()?.uri.toString()) : showResults(given),
     "promptls.compareRuns": showResults,
+    "promptls.setKey": () => setKey(keys),
     "promptls.restartServer": () => session.start(true),
     "promptls.showLog": () => {
       log.show();
@@ -68,7 +72,7 @@ function isRun(given: unknown): given is ResultsArguments & { run: string } {
 }
 
 /** Runs with progress that can be cancelled, and shows the results. */
-async function runExperiment(argument: CommandArgument, { session, results }: CommandContext): Promise<void> {
+async function runExperiment(argument: CommandArgument, { session, results, keys }: CommandContext): Promise<void> {
   try {
     const title = typeof argument["experiment"] === "string" ? argument["experiment"] : "the experiment";
     const result = await session.executeWithProgress<RunResult | null>(
@@ -87,7 +91,16 @@ async function runExperiment(argument: CommandArgument, { session, results }: Co
       void vscode.window.showWarningMessage(`promptls: ${result.message}`);
     }
   } catch (error) {
-    await vscode.window.showErrorMessage(`promptls: ${error instanceof Error ? error.message : String(error)}`);
+    await showFailure(error instanceof Error ? error.message : String(error), keys);
+  }
+}
+
+/** A run that lacks a key is one step from having it. */
+async function showFailure(message: string, keys: Keys): Promise<void> {
+  const variable = /the environment variable `(\w+)` is not set/.exec(message)?.[1];
+  const answer = await vscode.window.showErrorMessage(`promptls: ${message}`, ...(variable === undefined ? [] : ["Set Key"]));
+  if (answer !== undefined) {
+    await setKey(keys, variable);
   }
 }
 

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { PANEL_COMMANDS, registerCommands } from "./commands";
 import { activePrompt, isPrompt } from "./documents";
+import { Keys, withoutKeys } from "./keys";
 import { latestOnly } from "./latest";
 import { PREVIEW_VIEW, PreviewPanel } from "./preview/panel";
 import type { TokensResult } from "./protocol";
@@ -19,10 +20,11 @@ const TYPING_PAUSE_MILLISECONDS = 300;
 let session: Session | undefined;
 
 export function activate(context: vscode.ExtensionContext): void {
-  const log = vscode.window.createOutputChannel("promptls", { log: true });
-  const trace = vscode.window.createOutputChannel("promptls messages", { log: true });
+  const keys = new Keys(context);
+  const log = withoutKeys(vscode.window.createOutputChannel("promptls", { log: true }), keys);
+  const trace = withoutKeys(vscode.window.createOutputChannel("promptls messages", { log: true }), keys);
   const status = new ServerStatus();
-  const started = new Session(context, { log, trace }, status, PANEL_COMMANDS);
+  const started = new Session(context, { log, trace }, status, PANEL_COMMANDS, keys);
   session = started;
   const preview = new PreviewPanel(started, context.extensionUri);
   const truncation = new TruncationPanel(started, context.extensionUri);
@@ -37,7 +39,7 @@ export function activate(context: vscode.ExtensionContext): void {
     preview,
     truncation,
     results,
-    registerCommands({ session: started, preview, truncation, results, log, extensionVersion }),
+    registerCommands({ session: started, preview, truncation, results, keys, log, extensionVersion }),
     vscode.window.registerWebviewPanelSerializer(PREVIEW_VIEW, {
       deserializeWebviewPanel: async (panel, state: unknown) => {
         preview.adopt(panel, (state as { uri?: string } | undefined)?.uri);

@@ -13,6 +13,7 @@ import {
 
 import { type ClientChannels, createClient } from "./client";
 import { addExperiments, EnvironmentError, type EnvironmentPlace, type EnvironmentTools, ownEnvironment } from "./environment";
+import type { Keys } from "./keys";
 import { runProcess } from "./process";
 import { CHANGED, type ChangedParams } from "./protocol";
 import { choosePython, selectedPython } from "./python";
@@ -27,6 +28,7 @@ export class Session implements vscode.Disposable {
   readonly #channels: ClientChannels;
   readonly #status: ServerStatus;
   readonly #commands: readonly string[];
+  readonly #keys: Keys;
   readonly #changed = new vscode.EventEmitter<ChangedParams>();
   readonly #started = new vscode.EventEmitter<void>();
   readonly #enqueue: () => Promise<void>;
@@ -44,11 +46,13 @@ export class Session implements vscode.Disposable {
     channels: ClientChannels,
     status: ServerStatus,
     commands: readonly string[],
+    keys: Keys,
   ) {
     this.#context = context;
     this.#channels = channels;
     this.#status = status;
     this.#commands = commands;
+    this.#keys = keys;
     this.#enqueue = oneAtATime(() => this.#replace());
   }
 
@@ -69,7 +73,8 @@ export class Session implements vscode.Disposable {
   /** Returns the answer to a command of the server, started first if need be. Rejects when there is none. */
   async execute<Result>(command: string, argument: object, token?: vscode.CancellationToken): Promise<Result> {
     const client = await this.#runningClient();
-    return (await client.sendRequest(ExecuteCommandRequest.type, { command, arguments: [argument] }, token)) as Result;
+    const params = { command, arguments: [await this.#keys.withKeys(command, argument)] };
+    return (await client.sendRequest(ExecuteCommandRequest.type, params, token)) as Result;
   }
 
   /**
@@ -104,7 +109,7 @@ export class Session implements vscode.Disposable {
           ...(token === undefined ? [] : [token.onCancellationRequested(cancel)]),
         ];
         try {
-          const params = { command, arguments: [argument], workDoneToken };
+          const params = { command, arguments: [await this.#keys.withKeys(command, argument)], workDoneToken };
           return (await client.sendRequest(ExecuteCommandRequest.type, params)) as Result;
         } finally {
           vscode.Disposable.from(...subscriptions).dispose();

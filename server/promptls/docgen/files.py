@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from promptls.docgen.key_variables import key_variables
 from promptls.docgen.pages import rule_page, rules_page, settings_page
 from promptls.docgen.schemas import as_json, header_schema, settings_schema
 from promptls.docgen.vscode_settings import with_settings
 from promptls.rules.registry import RULES
 
+KEY_VARIABLES = "vscode-client/src/keyVariables.ts"
 PACKAGE = "vscode-client/package.json"
 RULE_PAGES = "server/promptls/rules/pages"
 """Part of the package, so that an editor opens a rule's page without a network."""
@@ -21,6 +23,7 @@ def generated_files(checkout: Path) -> dict[Path, str]:
         checkout / "docs" / "settings.md": settings_page(),
         checkout / "schemas" / "settings.schema.json": as_json(settings_schema()),
         checkout / "schemas" / "header.schema.json": as_json(header_schema()),
+        checkout / KEY_VARIABLES: key_variables(),
         checkout / PACKAGE: with_settings((checkout / PACKAGE).read_text("utf-8")),
         **{checkout / RULE_PAGES / f"{rule.name}.md": rule_page(rule) for rule in RULES},
     }

@@ -1,0 +1,57 @@
+/** `promptls.setKey`: asks for a provider's key and keeps it where the editor keeps secrets. */
+
+import * as vscode from "vscode";
+
+import { KEY_VARIABLES } from "./keyVariables";
+import type { Keys } from "./keys";
+
+const OTHER = "Another variable…";
+
+/** Keeps a key under the variable's name, or removes it where nothing is typed; without a name, asks for that too. */
+export async function setKey(keys: Keys, variable?: string): Promise<void> {
+  const name = variable ?? (await chosenVariable(keys));
+  if (name === undefined) {
+    return;
+  }
+  const isKept = keys.names.includes(name);
+  const typed = await vscode.window.showInputBox({
+    title: `Key in ${name}`,
+    prompt: isKept ? "A new key takes the place of the old one; an empty one removes it." : "Kept in the editor's secret store, and sent with runs only.",
+    password: true,
+    ignoreFocusOut: true,
+  });
+  const value = typed?.trim();
+  if (value === undefined) {
+    return;
+  }
+  if (value !== "") {
+    await keys.set(name, value);
+    void vscode.window.showInformationMessage(`promptls: the key in ${name} is kept, and used by runs from now on.`);
+  } else if (isKept) {
+    await keys.remove(name);
+    void vscode.window.showInformationMessage(`promptls: the key in ${name} is removed.`);
+  }
+}
+
+async function chosenVariable(keys: Keys): Promise<string | undefined> {
+  const known = KEY_VARIABLES.map(({ name, provider }) => ({ label: name, description: provider }));
+  const own = keys.names
+    .filter((name) => !known.some(({ label }) => label === name))
+    .map((name) => ({ label: name, description: "" }));
+  const items: vscode.QuickPickItem[] = [...known, ...own].map(({ label, description }) => ({
+    label,
+    description: keys.names.includes(label) ? `${description} $(key) kept` : description,
+  }));
+  const chosen = await vscode.window.showQuickPick([...items, { label: OTHER }], {
+    title: "Which key?",
+    placeHolder: "The environment variable in which a run finds it",
+  });
+  if (chosen?.label !== OTHER) {
+    return chosen?.label;
+  }
+  return vscode.window.showInputBox({
+    title: "Which variable?",
+    prompt: "As `api_key_env` of the model names it in promptls.toml",
+    validateInput: (name) => (/^[A-Za-z_]\w*$/.test(name) ? undefined : "Letters, digits and underscores"),
+  });
+}
