@@ -1,4 +1,4 @@
-/** Variables in which providers of models look for a key; `python -m promptls.docgen` writes this. */
+/** Variables in which providers look for a key; `python -m promptls.docgen` writes this. */
 export const KEY_VARIABLES: readonly { name: string; provider: string }[] = [
   { name: "OPENAI_API_KEY", provider: "openai" },
   { name: "ANTHROPIC_API_KEY", provider: "anthropic" },

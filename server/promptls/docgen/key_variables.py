@@ -16,7 +16,7 @@ def key_variables() -> str:
     ]
     return "\n".join(
         [
-            "/** Variables in which providers of models look for a key; `python -m promptls.docgen` writes this. */",
+            "/** Variables in which providers look for a key; `python -m promptls.docgen` writes this. */",
             "export const KEY_VARIABLES: readonly { name: string; provider: string }[] = [",
             *lines,
             "];",
