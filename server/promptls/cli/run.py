@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptls.cli.options import whole_number
+from promptls.cli.questions import ask_before_spending
 from promptls.cli.run_report import print_matrix, print_run, threshold
 from promptls.cli.terminal import paint, print_json, shown_path
 from promptls.text.counted import counted
@@ -230,7 +231,7 @@ async def _run_all(
                 print_json(values[0] if len(values) == 1 else values)
             return []
         if not arguments.yes:
-            _ask([each.planned for each in plans])
+            ask_before_spending(each.planned for each in plans)
         for each, limits in zip(plans, thresholds, strict=True):
             experiment = each.plan.experiment
             before = last_run(experiment.prompt, experiment=experiment.name)
@@ -249,28 +250,12 @@ async def _run(prepared: Prepared, arguments: argparse.Namespace) -> Finished:
         return await run_plan(prepared.plan, tell, continued=prepared.continued)
 
 
-def _ask(plans: list[Planned]) -> None:
-    """Raises `WrongUse` where much is to be spent, and nobody says that it may be."""
-    questions = [plan.question for plan in plans if plan.question is not None]
-    if not questions:
-        return
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        sys.stderr.write(f"{' '.join(questions)} [y/N] ")
-        sys.stderr.flush()
-        if sys.stdin.readline().strip().lower() in {"y", "yes"}:
-            return
-        raise WrongUse("nothing was run", remedy="a smaller run: `--rows 20`, or a budget: `--max-cost 0.5`")
-    raise WrongUse(
-        " ".join(questions).removesuffix(" Run it?"),
-        remedy="say `--yes` to run it, or run less: `--rows 20`, `--max-cost 0.5`; "
-        "`ask_above` in the settings says what is run without a question",
-    )
-
-
 def _heading(prepared: Prepared) -> str:
     plan, _, planned = prepared
     experiment = plan.experiment
     models = " and ".join(model.name for model in experiment.models)
+    if experiment.engine == "ray":
+        models += " on Ray"
     rows = counted(plan.rows, "row")
     chosen = f" ({plan.choice.text})" if plan.choice.expression else ""
     lines = [

@@ -88,11 +88,6 @@ class Finished:
     manifest: Mapping[str, Any]
 
 
-def unplanned(experiment: str) -> Planned:
-    """The plan of an experiment in Python: what it calls is known when it runs, so it has no rows here."""
-    return Planned(experiment, 0, 0, None, 0, 0, 0, 0, None, None, None, None, None)
-
-
 Event: TypeAlias = Planned | Started | RowFinished | Stopped | Finished
 
 

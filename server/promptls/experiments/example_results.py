@@ -47,17 +47,17 @@ class Table(NamedTuple):
     """The first lines of a run's table, and what was looked up in them, by column and value."""
 
     rows: tuple[dict[str, str], ...]
-    index: dict[str, dict[str | None, list[int]]]
+    by_value: dict[str, dict[str | None, list[int]]]
 
     def places(self, inputs: Mapping[str, tuple[str, ...]]) -> Iterator[int]:
         """The places, from 0, of the lines whose columns have one of these values each."""
         first = next(iter(inputs))
-        if first not in self.index:
-            found = self.index[first] = {}
+        if first not in self.by_value:
+            found = self.by_value[first] = {}
             for place, cells in enumerate(self.rows):
                 found.setdefault(_cell(cells, first), []).append(place)
         for value in inputs[first]:
-            for place in self.index[first].get(value, ()):
+            for place in self.by_value[first].get(value, ()):
                 if all(_cell(self.rows[place], key) in values for key, values in inputs.items()):
                     yield place
 

@@ -14,7 +14,7 @@ from promptls.experiments.definition import Experiment, adjusted, asked_from, de
 from promptls.experiments.events import Planned
 from promptls.experiments.example_choice import is_of_examples
 from promptls.experiments.example_rows import over_examples
-from promptls.experiments.failed_rows import failing_numbers
+from promptls.experiments.failing_choice import failing_choice
 from promptls.experiments.find_run import find_interrupted, find_run
 from promptls.experiments.history import RunSummary
 from promptls.experiments.journal import Journal, read_header, reopen_journal
@@ -22,7 +22,7 @@ from promptls.experiments.last_runs import last_runs
 from promptls.experiments.manifest import described_model, hash_of_file, manifest_of
 from promptls.experiments.plan import IsThere, Plan, plan_run
 from promptls.experiments.request import RunRequest
-from promptls.experiments.row_choice import FAILING, RowChoice, numbered_rows, parse_rows
+from promptls.experiments.row_choice import FAILING, RowChoice, parse_rows
 from promptls.experiments.row_rendering import RowRenderer, row_renderer
 from promptls.experiments.runner import FROM_THE_START, Continued
 from promptls.experiments.stored_results import good_digests, good_results
@@ -152,29 +152,13 @@ def _new(request: RunRequest) -> _Opened:
     if request.rows is None:
         return _Opened(experiment, None)
     if str(request.rows) == FAILING:
-        return _Opened(experiment, _failing(experiment))
+        return _Opened(experiment, failing_choice(experiment.prompt, experiment.name))
     return _Opened(*_chosen(experiment, str(request.rows)))
 
 
 def _chosen(experiment: Experiment, rows: str) -> tuple[Experiment, RowChoice]:
     """The experiment over these rows of its data set, or over these examples of its prompt."""
     return over_examples(experiment, rows) if is_of_examples(rows) else (experiment, parse_rows(rows))
-
-
-def _failing(experiment: Experiment) -> RowChoice:
-    before = last_runs(experiment.prompt, experiment.name)
-    if before.scored is None:
-        raise WrongUse(
-            "no run says yet which rows fail",
-            FilePlace(experiment.prompt),
-            "run all rows first: leave out `--rows failing`",
-        )
-    numbers = failing_numbers(before.newest_first)
-    if not numbers:
-        raise WrongUse(
-            f"no row failed in {before.scored.name}", FilePlace(before.scored.results), "run all rows"
-        )
-    return numbered_rows(numbers)
 
 
 def _resumed(request: RunRequest) -> _Opened:

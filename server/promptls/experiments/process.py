@@ -18,11 +18,13 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
-from promptls.experiments.events import to_json, unplanned
+from promptls.experiments.events import Planned, to_json
+from promptls.experiments.leave_one_out import prepared_left_out, run_left_out
 from promptls.experiments.prepare import prepared
 from promptls.experiments.request import RunRequest
 from promptls.experiments.runner import run_plan
 from promptls.experiments.written_plan import written_request
+from promptls.experiments.written_prepare import prepared_written
 from promptls.experiments.written_runner import run_written
 from promptls.models.keys import key_mask
 from promptls.text.failure import Failure
@@ -61,20 +63,31 @@ async def _run(request: RunRequest, tell: Callable[[Mapping[str, Any]], None]) -
     go = asyncio.Event()
     threading.Thread(target=_listen, args=(loop, task, go), daemon=True).start()
     if (written := written_request(request)) is not None:
-        if request.only_plan:
-            tell(to_json(unplanned(written.experiment.name)))
-        else:
-            await run_written(written, lambda event: tell(to_json(event)))
+        with prepared_written(written) as ready:
+            if await _may_go(ready.planned, request, tell, go):
+                await run_written(ready, lambda event: tell(to_json(event)))
+        return
+    if request.leave_one_out:
+        async with prepared_left_out(request) as left:
+            os.chdir(left.whole.plan.experiment.base)
+            if await _may_go(left.planned, request, tell, go):
+                await run_left_out(left, lambda event: tell(to_json(event)))
         return
     async with prepared(request) as (plan, continued, planned):
         # Metrics may read files beside them by a relative path, as they can when the file itself is run.
         os.chdir(plan.experiment.base)
-        tell(to_json(planned))
-        if request.only_plan:
-            return
-        if planned.question is not None and not request.yes:
-            await go.wait()
-        await run_plan(plan, lambda event: tell(to_json(event)), continued=continued)
+        if await _may_go(planned, request, tell, go):
+            await run_plan(plan, lambda event: tell(to_json(event)), continued=continued)
+
+
+async def _may_go(
+    planned: Planned, request: RunRequest, tell: Callable[[Mapping[str, Any]], None], go: asyncio.Event
+) -> bool:
+    """Whether there is a run behind the plan, which is told; waits for the answer to its question."""
+    tell(to_json(planned))
+    if planned.question is not None and not request.yes and not request.only_plan:
+        await go.wait()
+    return not request.only_plan
 
 
 def _listen(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], go: asyncio.Event) -> None:

@@ -12,11 +12,12 @@ from promptls.settings.header import Engine
 class RunRequest:
     """One run: the absolute path of the prompt, and what takes the place of what is declared.
 
-    `rows` is as `row_choice.parse_rows` reads it, or `failing`; None is all. `resume` names a run to be gone
-    on with, `retry_errors` one whose failed rows are asked again; then `prompt` may be empty. `fresh` asks
-    models again though their answers are in the cache. Without `yes`, a run that spends much asks first;
-    with `only_plan` it ends there. `unsaved` are texts that count instead of what is saved, by absolute path.
-    `engine` is `local` or `ray`, and `ray_address` that of the cluster.
+    `rows` is as `row_choice.parse_rows` reads it, `failing`, or examples as `example_choice` has them; None
+    is all. `resume` names a run to be gone on with, `retry_errors` one whose failed rows are asked again;
+    then `prompt` may be empty. `engine` is `local` or `ray`, and `ray_address` that of the cluster. `fresh`
+    asks models again though their answers are in the cache. Without `yes`, a run that spends much asks
+    first; with `only_plan` it ends there. With `leave_one_out` it goes over all rows with all few-shot
+    examples, and without each. `unsaved` are texts that count instead of what is saved, by absolute path.
     `secrets` are variables for the environment of the run, such as keys; they are never written anywhere.
     """
 
@@ -36,6 +37,7 @@ class RunRequest:
     fresh: bool = False
     yes: bool = False
     only_plan: bool = False
+    leave_one_out: bool = False
     models_base: str | None = None
     engine: Engine | None = None
     ray_address: str | None = None

@@ -38,7 +38,7 @@ class RowTest:
 
 def prompts_with_experiments(snapshot: Snapshot) -> Steps[list[PromptTests]]:
     """The prompt files of the workspace that have experiments, by path; one file a step."""
-    found = []
+    found: list[PromptTests] = []
     for path in sorted({*snapshot.graph.paths, *snapshot.open_files}):
         tests = prompt_tests(snapshot, path)
         if tests is not None:
@@ -79,7 +79,7 @@ def row_tests(dataset: Path) -> tuple[list[RowTest], bool]:
     """
     from promptls.datasets.registry import open_dataset
 
-    found = []
+    found: list[RowTest] = []
     for row in open_dataset(dataset).rows():
         if len(found) >= MOST_ROWS:
             return found, True

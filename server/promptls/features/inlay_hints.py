@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from promptls.features.example_worth import known_worths
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import PlacedPart, Template
 from promptls.rendering.file_rendering import FileRendering, PartRange, rendered_parts, template_text, varying
@@ -27,18 +28,31 @@ class InlayHint:
 def inlay_hints(
     snapshot: Snapshot, path: str, within: Span, newest: FileRendering | None
 ) -> tuple[InlayHint, ...]:
-    """The hints in the span `within`; none before the file was rendered or counted once."""
+    """The hints in the span `within`; none of tokens before the file was rendered or counted once."""
     template = snapshot.template(path)
-    if template is None or newest is None or not snapshot.project(path).settings.inlay_hints.tokens:
+    if template is None:
         return ()
+    worths = tuple(hint for hint in _worth_hints(snapshot, path, template) if within.contains(hint.offset))
+    if newest is None or not snapshot.project(path).settings.inlay_hints.tokens:
+        return worths
     kind = snapshot.kind(path)
     if kind is Kind.OBJECT:
         found = _object_hint(template, newest)
     elif kind in {Kind.PARTS, Kind.SECTION}:
         found = _part_hints(snapshot, path, template, newest)
     else:
-        return ()
-    return tuple(hint for hint in found if within.contains(hint.offset))
+        return worths
+    return (*(hint for hint in found if within.contains(hint.offset)), *worths)
+
+
+def _worth_hints(snapshot: Snapshot, path: str, template: Template) -> Iterator[InlayHint]:
+    """Behind few-shot examples that were left out in turn, what they are worth."""
+    for each in known_worths(snapshot, path):
+        line = template.source.line_span(template.source.place(each.example.span.start).line)
+        stale = ", stale" if each.stale else ""
+        yield InlayHint(
+            line.end, f"{each.tokens:.0f} tokens: {each.verdict}{stale}", f"{each.experiment}: {each.words}"
+        )
 
 
 def _part_hints(

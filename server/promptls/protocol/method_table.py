@@ -164,6 +164,8 @@ COMMANDS: Final = {
     "promptls.previewRows": "commands.preview_answers:preview_rows",
     "promptls.previewCommitted": "commands.preview_answers:preview_committed",
     "promptls.runExperiment": "commands.run_experiment:run_experiment",
+    "promptls.leaveOneOut": "commands.leave_one_out:leave_one_out",
+    "promptls.compareRuns": "commands.compare_runs:compare_runs",
     "promptls.cancelRun": "commands.cancel_run:cancel_run",
     "promptls.planExperiment": "commands.plan_experiment:plan_experiment",
     "promptls.experimentTests": "commands.experiment_tests:experiment_tests",

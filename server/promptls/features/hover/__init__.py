@@ -8,6 +8,7 @@ from promptls.features.experiment_runs import ExperimentRuns
 from promptls.features.hover.attribute import hover_attribute
 from promptls.features.hover.block import hover_block
 from promptls.features.hover.example import hover_example
+from promptls.features.hover.few_shot import hover_few_shot, worth_texts
 from promptls.features.hover.header_key import hover_header
 from promptls.features.hover.hover import Hover
 from promptls.features.hover.include import hover_include
@@ -43,6 +44,7 @@ def hover(
         or hover_variable(snapshot, path, template, offset, newest)
         or hover_named(snapshot, path, template, offset, newest)
         or hover_header(snapshot.kind(path), template, offset, newest, runs)
-        or hover_example(template, offset, newest, runs)
+        or hover_example(template, offset, newest, runs, worth_texts(snapshot, path, offset))
+        or hover_few_shot(snapshot, path, offset)
         or hover_part(snapshot, path, template, offset, newest)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from promptls.features.experiment_runs import ExperimentRuns
 from promptls.features.hover.hover import Hover
@@ -18,14 +18,15 @@ def hover_example(
     offset: int,
     newest: FileRendering | None,
     runs: Callable[[], tuple[ExperimentRuns, ...]],
+    worth: Sequence[str] = (),
 ) -> Hover | None:
-    """What is known of the example at `offset`."""
+    """What is known of the example at `offset`; `worth` says what leaving it out has told."""
     for number, example in enumerate(template.declarations.examples, start=1):
         if example.span.contains(offset):
             texts = [f"example {number}", *_tokens(example, number, newest)]
             for each in runs():
                 texts += _last_result(template, number, example, each)
-            return Hover(example.span, "\n\n".join(texts))
+            return Hover(example.span, "\n\n".join([*texts, *worth]))
     return None
 
 

@@ -26,8 +26,6 @@ async def plan_experiment(
 
 def in_words(planned: Planned) -> str:
     """The plan in one sentence: `12 of 50 rendered prompts are changed by the edit; 12 calls, …`."""
-    if not planned.rows:
-        return f"`{planned.experiment}` is written in Python: what it calls is known when it runs"
     words = [f"{planned.rows} rows" if planned.changed is None else changed_words(planned)]
     words.append(f"{planned.calls} calls to make, {planned.cached} answered before")
     cost = planned.longest_cost if planned.longest_cost is not None else planned.prompt_cost

@@ -12,6 +12,7 @@ from promptls.features.code_lenses import actions
 from promptls.features.experiment_runs import experiment_names
 from promptls.features.mending import mending_edits
 from promptls.features.new_prompt import beginnings
+from promptls.features.run_actions import run_actions
 from promptls.protocol.convert import from_range, is_file, path_of, to_range
 from promptls.protocol.refactor_actions import is_wanted, refactor_actions, workspace_edit
 from promptls.rules.rule import Edit, Finding
@@ -51,8 +52,8 @@ def code_action(
             found.append(types.CodeAction("Fix all that can be fixed safely", FIX_ALL, edit=edit))
         if only or not by_itself:
             found += refactor_actions(session, path, within, only)
-    if is_wanted(RUN, only) and not (by_itself and params.range.start.line > 0):
-        found += _commands(session, params.text_document.uri, path, within.start)
+    if not (by_itself and params.range.start.line > 0):
+        found += _commands(session, params.text_document.uri, path, within.start, only)
     return found
 
 
@@ -100,14 +101,18 @@ def _answered(
 
 
 def _commands(
-    session: Session, uri: str, path: str, offset: int
+    session: Session, uri: str, path: str, offset: int, only: list[str]
 ) -> Iterator[types.CodeAction | types.Command]:
     from promptls.features.contract.formats import contract_actions
 
     runs = actions(session.snapshot, path, experiment_names(session.snapshot, path))
-    for action in (*runs, *contract_actions(session.snapshot, path, offset)):
+    own = ((RUN, action) for action in (*runs, *contract_actions(session.snapshot, path, offset)))
+    known = run_actions(session.snapshot, path, offset, session.runs.newest(path))
+    for kind, action in (*own, *((f"{RUN}.{each.kind}", each.action) for each in known)):
         command = types.Command(action.title, action.command, arguments=[{"uri": uri, **action.arguments}])
+        if not is_wanted(kind, only):
+            continue
         if session.flags.code_action_literals:
-            yield types.CodeAction(action.title, RUN, command=command)
+            yield types.CodeAction(action.title, kind, command=command)
         else:
             yield command

@@ -1,0 +1,264 @@
+"""Which few-shot example earns its tokens: an experiment run with all examples, and without each in turn.
+
+Nothing of it is a run in the history. Answers come from the cache and go into it, so that what breaks off
+goes on where it was when it is asked for again.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from promptls.experiments.comparison import Comparison, compare_with
+from promptls.experiments.definition import Experiment
+from promptls.experiments.events import Event, Finished, Planned, RowFinished, Started, Stopped
+from promptls.experiments.history import RunSummary, read_run
+from promptls.experiments.leave_one_out_report import FORMAT, ExampleWorth, report_path, verdict_of, words_of
+from promptls.experiments.manifest import hash_of_file, hash_of_text, write_manifest
+from promptls.experiments.plan import Plan
+from promptls.experiments.prepare import Prepared, prepared
+from promptls.experiments.request import RunRequest
+from promptls.experiments.runner import run_plan
+from promptls.meaning.few_shot import FewShot, few_shots
+from promptls.meaning.template import Template
+from promptls.text.failure import Failure, FilePlace, WrongUse
+from promptls.workspace.disk import read_text, source_of
+
+MOST_EXAMPLES = 40
+"""Examples that are left out in turn; each may cost as much as a run."""
+
+
+class Variant(NamedTuple):
+    """The experiment without one example: of the file at `path`, whose text it is a part of."""
+
+    path: str
+    text: str
+    example: FewShot
+    prepared: Prepared
+
+
+class LeftOut(NamedTuple):
+    """The experiment with all examples and without each, ready to be run, and the plan of all together."""
+
+    whole: Prepared
+    variants: tuple[Variant, ...]
+    planned: Planned
+
+
+@asynccontextmanager
+async def prepared_left_out(request: RunRequest) -> AsyncIterator[LeftOut]:
+    """What `request` asks for, with and without each few-shot example of the prompt and of its includes.
+
+    Raises as `prepared`, and `WrongUse` for a prompt that shows no examples.
+    """
+    async with AsyncExitStack() as stack:
+        whole = await stack.enter_async_context(prepared(request))
+        plan = whole.plan
+        if len(plan.failing) == plan.rows:
+            raise WrongUse(
+                f"no row can be rendered, so nothing can be said of the examples: {plan.failing[0].message}",
+                FilePlace(plan.experiment.prompt),
+                "correct the prompt, or the data set",
+            )
+        found = [
+            (path, text, example)
+            for path in plan.files
+            if (text := _text_of(path, plan.experiment)) is not None
+            for example in few_shots(Template(source_of(path, text)))
+        ]
+        if not found:
+            raise WrongUse(
+                "the prompt shows no few-shot examples, so none can be left out",
+                FilePlace(plan.experiment.prompt),
+                "examples are the `examples` of a prompt object, or the items of a list such as "
+                "`{% set examples = [ … ] %}` that a template goes over",
+            )
+        if len(found) > MOST_EXAMPLES:
+            raise WrongUse(
+                f"the prompt shows {len(found)} examples; at most {MOST_EXAMPLES} can be left out in turn",
+                FilePlace(plan.experiment.prompt),
+                "try a prompt with fewer examples",
+            )
+        variants = []
+        for path, text, example in found:
+            unsaved = {**request.unsaved, path: example.without(text)}
+            without = await stack.enter_async_context(prepared(replace(request, unsaved=unsaved)))
+            variants.append(Variant(path, text, example, without))
+        yield LeftOut(whole, tuple(variants), _planned(whole, variants))
+
+
+async def run_left_out(left: LeftOut, on_event: Callable[[Event], None]) -> Finished:
+    """Runs all of it and writes the report, which is the `manifest` of what is returned.
+
+    A cancelled run tells `Stopped`; its answers are in the cache. Raises as `run_plan`.
+    """
+    plans = [left.whole.plan, *(variant.prepared.plan for variant in left.variants)]
+    experiment = left.whole.plan.experiment
+    total = sum(plan.results for plan in plans)
+    done = 0
+
+    def tell(event: Event) -> None:
+        if isinstance(event, RowFinished):
+            # What is left is as much as the rows of this run say of all that are to come.
+            left_rows = total - done - event.done
+            seconds = left_rows / event.rate if event.rate else event.left
+            on_event(replace(event, done=done + event.done, total=total, left=seconds))
+        elif isinstance(event, Stopped):
+            on_event(Stopped(done + event.done, total, str(experiment.folder), event.why))
+
+    on_event(Started("leave one out", total, 0, 0, str(experiment.folder)))
+    with tempfile.TemporaryDirectory(prefix="promptls-") as folder:
+        runs: list[RunSummary] = []
+        for plan in plans:
+            # The cache that the plan has open is that of the prompt's own results.
+            aside = replace(plan, experiment=replace(plan.experiment, folder=Path(folder)))
+            ended = await run_plan(aside, tell)
+            runs.append(read_run(Path(ended.manifest_path)))
+            done += plan.results
+        report = _report(left, runs)
+    path = report_path(experiment.folder, experiment.prompt, experiment.name)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_manifest(path, report)
+    except OSError as error:
+        raise Failure(
+            f"the report cannot be written: {(error.strerror or str(error)).lower()}",
+            FilePlace(path),
+            "free some space and ask again: the answers are in the cache",
+        ) from None
+    finished = Finished(str(path), str(path), report)
+    on_event(finished)
+    return finished
+
+
+def _text_of(path: str, experiment: Experiment) -> str | None:
+    if path == str(experiment.prompt):
+        return experiment.text
+    text = experiment.unsaved.get(path)
+    return read_text(path) if text is None else text
+
+
+def _planned(whole: Prepared, variants: Sequence[Variant]) -> Planned:
+    """The plan of everything: a prompt that several runs send alike is asked once."""
+    base = whole.planned
+    seen = set(whole.plan.digests)
+    calls, cached, tokens = base.calls, base.cached, base.tokens
+    prompt_cost, longest_cost = base.prompt_cost, base.longest_cost
+    for variant in variants:
+        plan, planned = variant.prepared.plan, variant.prepared.planned
+        fresh = set(plan.digests) - seen
+        seen |= fresh
+        each = len(plan.experiment.models) * plan.experiment.repeats
+        new = min(planned.calls, len(fresh) * each)
+        share = new / planned.calls if planned.calls else 0.0
+        calls += new
+        cached += plan.results - new
+        tokens += round(planned.tokens * share)
+        prompt_cost = _sum(prompt_cost, planned.prompt_cost, share)
+        longest_cost = _sum(longest_cost, planned.longest_cost, share)
+    experiment = whole.plan.experiment
+    cost = longest_cost if longest_cost is not None else prompt_cost
+    unpriced = any(each.paid and each.prompt_cost is None for each in whole.plan.estimates)
+    question = None
+    what = f"Leaving out each of {len(variants)} examples makes {calls:,} calls"
+    if cost is not None and cost > experiment.ask_above_cost:
+        question = f"{what}, for about {cost:.2f} US dollars. Run it?"
+    elif unpriced and calls > experiment.ask_above_calls:
+        question = f"{what} of models whose price is not known. Run it?"
+    return replace(
+        base,
+        calls=calls,
+        cached=cached,
+        tokens=tokens,
+        prompt_cost=prompt_cost,
+        longest_cost=longest_cost,
+        changed=None,
+        before=None,
+        question=question,
+    )
+
+
+def _sum(one: float | None, other: float | None, share: float) -> float | None:
+    return None if one is None and other is None else (one or 0.0) + (other or 0.0) * share
+
+
+def _report(left: LeftOut, runs: Sequence[RunSummary]) -> dict[str, Any]:
+    whole, plan = runs[0], left.whole.plan
+    shown = [_shown(plan, variant.prepared.plan) for variant in left.variants]
+    asked = [run for run, (rows, _) in zip(runs[1:], shown, strict=True) if rows]
+    compared = iter(compare_with(whole, asked) if asked and whole.metrics else ())
+    examples = []
+    for variant, (rows, tokens) in zip(left.variants, shown, strict=True):
+        comparison = next(compared, None) if rows else None
+        examples.append(asdict(_worth(variant, rows, tokens, plan, comparison)))
+    experiment = plan.experiment
+    return {
+        "format": FORMAT,
+        "prompt": str(experiment.prompt),
+        "experiment": experiment.name,
+        "models": [model.name for model in experiment.models],
+        "rows": plan.rows,
+        "chosen": plan.choice.text or None,
+        "dataset_sha256": hash_of_file(plan.dataset.path),
+        "files": {path: hash_of_text(_text_of(path, experiment) or "") for path in plan.files},
+        "made": datetime.now(timezone.utc).astimezone().isoformat(timespec="seconds"),
+        "tokens": round(plan.input_tokens / max(plan.rows, 1), 1),
+        "metrics": [
+            {"name": each.name, "kind": each.kind, "value": each.value, "text": each.text}
+            for each in whole.metrics
+        ],
+        "examples": examples,
+    }
+
+
+def _shown(plan: Plan, without: Plan) -> tuple[int, float]:
+    """In how many rows the example is shown, and the tokens that it takes there on the average."""
+    before = {row.number: rendered for row, rendered in plan.rendered}
+    saved = [
+        before[row.number].tokens - rendered.tokens
+        for row, rendered in without.rendered
+        if row.number in before and before[row.number].digest != rendered.digest
+    ]
+    return len(saved), sum(saved) / len(saved) if saved else 0.0
+
+
+def _worth(
+    variant: Variant, shown: int, tokens: float, plan: Plan, comparison: Comparison | None
+) -> ExampleWorth:
+    example, text = variant.example, variant.text
+    written = text[example.span.start : example.span.end]
+    metrics = comparison.metrics if comparison is not None else ()
+    verdict = verdict_of(metrics, shown)
+    failed = variant.prepared.plan.failing
+    words = words_of(verdict, metrics, shown, plan.rows, tokens)
+    if len(failed) > len(plan.failing):
+        words += f"; without it {len(failed)} rows cannot be rendered"
+    return ExampleWorth(
+        file=variant.path,
+        line=text.count("\n", 0, example.span.start),
+        number=example.number,
+        label=example.label,
+        digest=hash_of_text(written),
+        shown=shown,
+        tokens=round(tokens, 1),
+        verdict=verdict,
+        words=words,
+        metrics=[
+            {
+                "name": each.metric,
+                "with": each.difference.before,
+                "without": each.difference.after,
+                "difference": each.difference.difference,
+                "low": each.difference.low,
+                "high": each.difference.high,
+                "p_value": each.p_value,
+                "needed": each.difference.needed,
+            }
+            for each in metrics
+        ],
+    )

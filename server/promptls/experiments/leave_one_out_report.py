@@ -1,0 +1,106 @@
+"""What is said of a few-shot example that was left out, and where the report is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from promptls.experiments.comparison import MetricComparison
+from promptls.experiments.comparison_words import Chance, amount, unit_of
+from promptls.experiments.definition import prompt_stem
+
+FORMAT = 1
+"""Grows when a reader of old reports would misread new ones."""
+
+Worth: TypeAlias = Literal["earns its tokens", "does harm", "undecided", "not shown"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleWorth:
+    """One example: where it stands (lines from 0), in how many rows it is shown, what it is worth.
+
+    `tokens` are those that it takes in a prompt that shows it, on the average. `digest` is that of its text,
+    by which it is known after edits of other places.
+    """
+
+    file: str
+    line: int
+    number: int
+    label: str
+    digest: str
+    shown: int
+    tokens: float
+    verdict: Worth
+    words: str
+    metrics: list[dict[str, Any]]
+
+
+def report_path(folder: Path, prompt: Path, experiment: str) -> Path:
+    """Where, in the folder of the results, the last report on the prompt's examples is kept."""
+    name = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in experiment)
+    return folder / "leave_one_out" / f"{prompt_stem(prompt)}-{name}.json"
+
+
+def known_report(folder: Path, prompt: Path, experiment: str) -> Mapping[str, Any] | None:
+    """The last report on the prompt's examples; None without one."""
+    path = report_path(folder, prompt, experiment)
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    report = _read(path, status.st_mtime_ns, status.st_size)
+    return report if report is not None and report.get("prompt") == str(prompt) else None
+
+
+@lru_cache(maxsize=32)
+def _read(path: Path, _changed: int, _size: int) -> Mapping[str, Any] | None:
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return report if isinstance(report, dict) and report.get("format") == FORMAT else None
+
+
+def verdict_of(metrics: Sequence[MetricComparison], shown: int) -> Worth:
+    """What the comparisons of the run with all examples and the one without this one say together."""
+    if not shown:
+        return "not shown"
+    verdicts = {each.verdict for each in metrics}
+    if verdicts & {"better", "worse"} == {"worse"}:
+        return "earns its tokens"
+    if verdicts & {"better", "worse"} == {"better"}:
+        return "does harm"
+    return "undecided"
+
+
+def words_of(
+    verdict: Worth, metrics: Sequence[MetricComparison], shown: int, rows: int, tokens: float
+) -> str:
+    """The verdict with its reasons, in a sentence for people who know no statistics."""
+    if verdict == "not shown":
+        return "it is in none of the rendered prompts: leaving it out changes nothing"
+    costs = f"costs {tokens:.0f} tokens in {shown} of {rows} prompts"
+    if not metrics:
+        return f"{costs}; no metric says what it is worth"
+    said = "; ".join(_metric_words(each) for each in metrics)
+    begin = {
+        "earns its tokens": f"earns its tokens ({costs})",
+        "does harm": f"does harm, and {costs}",
+        "undecided": f"{costs}; whether it is worth them cannot be told from {rows} rows",
+    }[verdict]
+    return f"{begin}: without it {said}"
+
+
+def _metric_words(compared: MetricComparison) -> str:
+    kind, found = compared.kind, compared.difference
+    change = f"{compared.metric} {amount(kind, found.difference, '+')}{unit_of(kind)}"
+    if compared.verdict == "undecided" and found.needed is None:
+        return f"{compared.metric} is the same"
+    interval = f"95 % interval {amount(kind, found.low, '+')} to {amount(kind, found.high, '+')}"
+    chance = Chance(compared.p_value, compared.compared)
+    needed = f", about {found.needed:,} rows needed" if compared.verdict == "undecided" else ""
+    return f"{change} ({interval}, {chance}{needed})"
