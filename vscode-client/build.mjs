@@ -31,7 +31,7 @@ const pages = {
     "preview-style": "src/webview/preview/page.css",
     truncation: "src/webview/truncation/truncation.tsx",
     "truncation-style": "src/webview/truncation/page.css",
-    results: "src/webview/results/results.ts",
+    results: "src/webview/results/results.tsx",
     "results-style": "src/webview/results/page.css",
     browser: "src/webview/shared/browser.css",
   },
@@ -58,7 +58,7 @@ if (options.has("--watch")) {
 } else {
   await Promise.all([build(extension), build(pages)]);
   rmSync(served, { recursive: true, force: true });
-  cpSync(path.join(out, "webview"), served, { recursive: true, filter: (source) => !/results|truncation/.test(source) });
+  cpSync(path.join(out, "webview"), served, { recursive: true, filter: (source) => !/truncation/.test(source) });
 }
 if (options.has("--wheel")) {
   buildWheel();

@@ -6,8 +6,9 @@ import { argumentOf, type CommandArgument } from "./arguments";
 import { activePrompt } from "./documents";
 import type { Keys } from "./keys";
 import type { PreviewPanel } from "./preview/panel";
-import type { ResultsArguments, RunResult } from "./protocol";
+import type { RunResult } from "./protocol";
 import type { ResultsPanel } from "./results/panel";
+import type { ResultsArguments } from "./results/view";
 import type { Session } from "./session";
 import { setKey } from "./setKey";
 import type { TruncationPanel } from "./truncation/panel";
@@ -42,7 +43,7 @@ export function registerCommands(context: CommandContext): vscode.Disposable {
       await run(argument);
     }
   };
-  const showResults = onPrompt((argument) => results.show(argument, argument.uri));
+  const showResults = onPrompt((argument) => results.show(argument));
   const handlers: Record<string, (given: unknown) => unknown> = {
     "promptls.preview": onPrompt((argument) => {
       preview.show(argument);
@@ -53,8 +54,8 @@ export function registerCommands(context: CommandContext): vscode.Disposable {
     "promptls.runExperiment": onPrompt((argument) => runExperiment(argument, context)),
     // A lens may name a run without a prompt.
     "promptls.showResults": (given) =>
-      isRun(given) ? results.show(given, activePrompt()?.uri.toString()) : showResults(given),
-    "promptls.compareRuns": showResults,
+      isRun(given) ? results.show(given) : showResults(given),
+    "promptls.compareRuns": onPrompt((argument) => results.show(argument, "Compare")),
     "promptls.setKey": () => setKey(keys),
     "promptls.restartServer": () => session.start(true),
     "promptls.showLog": () => {
@@ -84,7 +85,7 @@ async function runExperiment(argument: CommandArgument, { session, results, keys
       return;
     }
     if (result.run !== "") {
-      await results.show({ run: result.run }, argument.uri);
+      await results.show({ run: result.run });
     }
     if (result.cancelled || result.failed > 0) {
       // Not awaited: the message may stand for long.

@@ -33,7 +33,15 @@ export interface Part {
   /** The template line that begins the part, from 0, or null when it has none. */
   line: number | null;
   /** What made the content, where that is known and the content is a text. */
-  sourceMap?: { segments: Segment[] } | null;
+  sourceMap?: PackedSegments | null;
+}
+
+/** Segments on their way from the server: a row of ten numbers for each, one row behind the other. */
+export interface PackedSegments {
+  /** Start, end, file, line and character of the range's ends, verbatim, turns, data path; -1 for none. */
+  segments: number[];
+  turns: string[][];
+  dataPaths: string[];
 }
 
 export interface Position {
@@ -152,34 +160,6 @@ export interface RunResult {
   scores: Record<string, number>;
   cancelled: boolean;
   message: string;
-}
-
-export interface ResultsArguments {
-  uri?: string;
-  experiment?: string;
-  run?: string;
-}
-
-export interface Metric {
-  name: string;
-  kind: string;
-  value: number | null;
-  text: string;
-}
-
-export interface RunSummary {
-  run: string;
-  name: string;
-  metrics: Metric[];
-}
-
-export interface ResultsResult extends RunSummary {
-  columns: string[];
-  rows: Record<string, unknown>[];
-  previous: RunSummary | null;
-  comparison: { sentences: string[] } | null;
-  /** True when the prompt changed after the run. */
-  stale: boolean;
 }
 
 export interface TokensResult {

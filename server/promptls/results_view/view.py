@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from promptls.experiments.classification import classifications
+from promptls.experiments.classification import classifications, pairs_of
 from promptls.experiments.history import RunSummary, dataset_of
 from promptls.experiments.manifest import manifest_of
 from promptls.experiments.result_pages import run_json
@@ -19,6 +19,16 @@ from promptls.text.failure import Failure
 
 # Runs of the experiment that the chart over its history shows.
 MOST_HISTORY = 60
+
+_EXPECTED = (
+    "expected",
+    "expected_answer",
+    "expected_output",
+    "expected_response",
+    "reference",
+    "ground_truth",
+)
+_EXPECTED += ("answer", "target", "label", "output")
 
 
 def results_view(runs: Sequence[RunSummary]) -> dict[str, Any]:
@@ -61,6 +71,7 @@ def _run(run: RunSummary) -> dict[str, Any]:
         "commit": (manifest.get("git") or {}).get("commit"),
         "dirty": (manifest.get("git") or {}).get("dirty"),
         "columns": said["columns"],
+        "expected": expected_columns(said["columns"]),
         "metrics": scores_json(run),
         "byModel": [
             {"model": model, "scores": {metric.name: metric.text for metric in run.of_model(model)}}
@@ -73,6 +84,17 @@ def _run(run: RunSummary) -> dict[str, Any]:
         "notesProblem": problem,
         "leftOut": [],
     }
+
+
+def expected_columns(columns: Sequence[str]) -> list[list[str]]:
+    """The columns that hold what was expected, each with the one that holds what was said.
+
+    Where no name says what a key of the answer should be, it is a column that data sets usually have for the
+    whole response.
+    """
+    found = [[pair.expected, pair.predicted] for pair in pairs_of(columns)]
+    usual = next((name for name in _EXPECTED if name in columns), None)
+    return found or ([] if usual is None else [[usual, "response"]])
 
 
 def _notes(run: RunSummary) -> tuple[dict[int, Any], str | None]:

@@ -1,32 +1,34 @@
-/** The results of an experiment's run: its scores and every row. */
+/** The results of an experiment's runs: scores, rows, comparison. */
+
+import * as path from "node:path";
 
 import * as vscode from "vscode";
 
 import { pageOf } from "../page";
-import type { ResultsArguments, ResultsResult } from "../protocol";
 import type { Session } from "../session";
-import type { FromPage, ToPage } from "./messages";
+import { type FromPage, type Page, QUESTIONS, type ToPage } from "./messages";
+import type { ResultsArguments, ResultsView } from "./view";
 
 export const RESULTS_VIEW = "promptls.results";
 
-/** One panel a window, which shows the run that was asked for last. */
+/** One panel a window, which shows the runs that were asked for last. */
 export class ResultsPanel implements vscode.Disposable {
   readonly #session: Session;
   readonly #extension: vscode.Uri;
   #panel: vscode.WebviewPanel | undefined;
   #argument: ResultsArguments | undefined;
-  #uri: string | undefined;
-  #run: string | undefined;
+  #page: Page | undefined;
+  #asked = 0;
 
   constructor(session: Session, extension: vscode.Uri) {
     this.#session = session;
     this.#extension = extension;
   }
 
-  /** Shows the run of an argument; `uri` is the prompt that can be run again from the panel. */
-  async show(argument: ResultsArguments, uri: string | undefined): Promise<void> {
+  /** Shows the runs of an argument, on the given page of the view or on the one that was shown last. */
+  async show(argument: ResultsArguments, page?: Page): Promise<void> {
     this.#argument = argument;
-    this.#uri = uri;
+    this.#page = page;
     if (this.#panel === undefined) {
       const panel = vscode.window.createWebviewPanel(
         RESULTS_VIEW,
@@ -34,6 +36,7 @@ export class ResultsPanel implements vscode.Disposable {
         { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
         {
           enableScripts: true,
+          retainContextWhenHidden: true,
           localResourceRoots: [vscode.Uri.joinPath(this.#extension, "out", "webview")],
         },
       );
@@ -43,7 +46,7 @@ export class ResultsPanel implements vscode.Disposable {
         this.#panel = undefined;
       });
       this.#panel = panel;
-      // The page asks when it is ready, here and each time it was hidden.
+      // The page asks when it is ready.
       panel.webview.html = pageOf(panel.webview, this.#extension, "results", "Results");
     } else {
       this.#panel.reveal(undefined, true);
@@ -59,17 +62,19 @@ export class ResultsPanel implements vscode.Disposable {
     if (this.#argument === undefined || this.#panel === undefined) {
       return;
     }
+    this.#asked += 1;
+    const number = this.#asked;
     try {
-      const result = await this.#session.execute<ResultsResult | null>("promptls.showResults", this.#argument);
-      if (result === null) {
-        this.#post({ type: "fail", message: "There are no results yet: run an experiment first." });
-      } else {
-        this.#run = result.run;
-        this.#panel.title = `Results ${result.name}`;
-        this.#post({ type: "show", result });
+      const view = await this.#session.execute<ResultsView>("promptls.showResults", this.#argument);
+      if (number === this.#asked) {
+        this.#panel.title = `Results ${view.runs.at(-1)?.name ?? ""}`;
+        this.#post({ type: "show", view, page: this.#page });
+        this.#page = undefined;
       }
     } catch (error) {
-      this.#post({ type: "fail", message: error instanceof Error ? error.message : String(error) });
+      if (number === this.#asked) {
+        this.#post({ type: "fail", message: wordsOf(error) });
+      }
     }
   }
 
@@ -78,15 +83,24 @@ export class ResultsPanel implements vscode.Disposable {
       case "ready":
         await this.#ask();
         return;
-      case "openRun":
-        if (this.#run !== undefined) {
-          await vscode.commands.executeCommand("vscode.open", vscode.Uri.file(this.#run));
-        }
+      case "choose":
+        this.#argument = { run: message.run, against: message.against };
+        await this.#ask();
         return;
-      case "runAgain":
-        if (this.#uri !== undefined) {
-          await vscode.commands.executeCommand("promptls.runExperiment", { uri: this.#uri });
-        }
+      case "open":
+        await vscode.commands.executeCommand("vscode.open", vscode.Uri.file(message.path), vscode.ViewColumn.One);
+        return;
+      case "runAgain": {
+        const { prompt, experiment, rows } = message;
+        const chosen = rows === undefined ? {} : { rows };
+        await vscode.commands.executeCommand("promptls.runExperiment", { uri: vscode.Uri.file(prompt).toString(), experiment, ...chosen });
+        return;
+      }
+      case "export":
+        await this.#export(message);
+        return;
+      case "ask":
+        await this.#answer(message.id, message.question, message.argument);
         return;
       case "copy":
         await vscode.env.clipboard.writeText(message.text);
@@ -94,7 +108,42 @@ export class ResultsPanel implements vscode.Disposable {
     }
   }
 
+  /** Passes a question on to the server: one of those that the page may ask. */
+  async #answer(id: number, question: string, argument: object): Promise<void> {
+    const command = Object.entries(QUESTIONS).find(([name]) => name === question)?.[1];
+    try {
+      if (command === undefined) {
+        throw new Error(`there is no question ${question}`);
+      }
+      this.#post({ type: "answer", id, result: await this.#session.execute<unknown>(command, argument) });
+    } catch (error) {
+      this.#post({ type: "answer", id, error: wordsOf(error) });
+    }
+  }
+
+  /** Asks where the rows are to be written; the page never names a file. */
+  async #export({ run, name, wanted, form }: FromPage & { type: "export" }): Promise<void> {
+    const ending = form === "junit" ? "xml" : form;
+    const to = await vscode.window.showSaveDialog({
+      defaultUri: vscode.Uri.file(path.join(path.dirname(run), `${name}-export.${ending}`)),
+      filters: { [form === "junit" ? "JUnit" : form.toUpperCase()]: [ending] },
+    });
+    if (to === undefined) {
+      return;
+    }
+    try {
+      const { rows } = await this.#session.execute<{ rows: number }>("promptls.exportResults", { run, wanted, form, to: to.fsPath });
+      vscode.window.setStatusBarMessage(`$(check) Wrote ${rows} rows to ${path.basename(to.fsPath)}`, 5000);
+    } catch (error) {
+      await vscode.window.showErrorMessage(`promptls: ${wordsOf(error)}`);
+    }
+  }
+
   #post(message: ToPage): void {
     void this.#panel?.webview.postMessage(message);
   }
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { aroundChanges, compareParts, compareTexts } from "../../src/webview/preview/compare";
+import { compareParts } from "../../src/webview/preview/compare";
+import { aroundChanges, compareTexts } from "../../src/webview/shared/textDiff";
 import { part } from "./pieces";
 
 describe("two renderings", () => {

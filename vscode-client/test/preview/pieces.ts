@@ -1,6 +1,6 @@
 /** Renderings and parts for the tests of the preview. */
 
-import type { Part, PreviewResult, Rendering, Segment } from "../../src/protocol";
+import type { PackedSegments, Part, PreviewResult, Rendering, Segment } from "../../src/protocol";
 
 export const RENDERING: Rendering = { parts: [], string: "text", messages: [], tokens: 3, tokens_kept: 3, text: "", seconds: 0 };
 
@@ -30,6 +30,22 @@ export function segment(start: number, end: number, from: [number, number], to: 
     dataPath: null,
     ...given,
   };
+}
+
+/** The segments as the server sends them. */
+export function packed(segments: readonly Segment[]): PackedSegments {
+  const turns = segments.map((each) => each.turns).filter((each) => each.length > 0);
+  const dataPaths = segments.map(({ dataPath }) => dataPath).filter((each) => each !== null);
+  const rows = segments.map(({ start, end, file, range, verbatim, turns: its, dataPath }) => [
+    start,
+    end,
+    file,
+    ...[range.start.line, range.start.character, range.end.line, range.end.character],
+    Number(verbatim),
+    turns.indexOf(its),
+    dataPath === null ? -1 : dataPaths.indexOf(dataPath),
+  ]);
+  return { segments: rows.flat(), turns, dataPaths };
 }
 
 export function answer(given: Partial<PreviewResult>): PreviewResult {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { originWords, partAt, placesAt, segmentAt } from "../../src/webview/preview/sourceMap";
-import { part, segment } from "./pieces";
+import { originWords, partAt, placesAt, segmentAt, segmentsOf } from "../../src/webview/preview/sourceMap";
+import { packed, part, segment } from "./pieces";
 
 const FILES = ["file:///a.yml.j2", "file:///b.yml.j2"];
 const SEGMENTS = [
@@ -9,7 +9,12 @@ const SEGMENTS = [
   segment(6, 9, [2, 10], [2, 22], { dataPath: "history[2].content", turns: ["turn 3 of `for message in history`"] }),
   segment(10, 30, [4, 0], [6, 5], { verbatim: true, file: 1 }),
 ];
-const PARTS = [part(0, { content: "Hello Bob\nfirst\nsecond\nthird\nx", line: 1, sourceMap: { segments: SEGMENTS } }), part(1, { line: 9 })];
+const PARTS = [part(0, { content: "Hello Bob\nfirst\nsecond\nthird\nx", line: 1, sourceMap: packed(SEGMENTS) }), part(1, { line: 9 })];
+
+it("reads the segments that the server packs", () => {
+  expect(segmentsOf(PARTS[0] as (typeof PARTS)[0])).toEqual(SEGMENTS);
+  expect(segmentsOf(part(2))).toEqual([]);
+});
 
 describe("the segment at an offset", () => {
   it.each([

@@ -10,7 +10,7 @@ import { Icon } from "../shared/icons";
 import { rectsOf } from "../shared/markedText";
 import { MappedText } from "./mappedText";
 import { wordsOf } from "./origin";
-import { contentOf } from "./sourceMap";
+import { contentOf, segmentsOf } from "./sourceMap";
 import { colourOf, nameOf, shortLength } from "./state";
 import { copy, currentPart, places, reveal, revealSegment, walked } from "./store";
 
@@ -166,7 +166,7 @@ function useFollowing(item: { current: HTMLElement | null }, isCurrent: boolean,
 /** Up and down lead to other parts, left and right through the places that made this one, Enter to the template. */
 function walk(event: KeyboardEvent, part: Part): void {
   const item = event.currentTarget as HTMLElement;
-  const segments = part.sourceMap?.segments ?? [];
+  const segments = segmentsOf(part);
   switch (event.key) {
     case "ArrowDown":
     case "ArrowUp": {

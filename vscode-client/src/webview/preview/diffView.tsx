@@ -5,8 +5,9 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 
 import type { CommittedAnswer, Rendering } from "../../protocol";
 import { count, signed } from "../shared/format";
-import { revealed } from "../shared/hidden";
-import { aroundChanges, compareParts, compareTexts, type PartChange } from "./compare";
+import { Pieces } from "../shared/pieces";
+import { aroundChanges, compareTexts } from "../shared/textDiff";
+import { compareParts, type PartChange } from "./compare";
 import { contentOf } from "./sourceMap";
 import { colourOf, nameOf } from "./state";
 import { ask, choice, reveal, shown } from "./store";
@@ -151,20 +152,7 @@ function Change({ change }: { change: PartChange }) {
         <span class={`badge ${kind}`}>{WORDS[kind]}</span>
         <TokenChange tokens={tokens} />
       </div>
-      <pre class="pieces">
-          {pieces.map(({ kind: its, text, left: leftOut }, place) => {
-            const { shown: visible } = revealed(text);
-            return its === "added" ? (
-              <ins key={place}>{visible}</ins>
-            ) : its === "removed" ? (
-              <del key={place}>{visible}</del>
-            ) : (
-              <span key={place} title={leftOut > 0 ? `${count(leftOut, "line")} left out` : undefined}>
-                {visible}
-              </span>
-            );
-          })}
-      </pre>
+      <Pieces pieces={pieces} />
     </li>
   );
 }

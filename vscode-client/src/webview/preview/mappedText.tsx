@@ -6,7 +6,7 @@ import type { Part } from "../../protocol";
 import type { Mark } from "../shared/mark";
 import { MarkedText } from "../shared/markedText";
 import { hideOrigin, showOrigin } from "./origin";
-import { segmentAt } from "./sourceMap";
+import { segmentAt, segmentsOf } from "./sourceMap";
 import { places, reveal, revealSegment, walked } from "./store";
 
 interface Properties {
@@ -15,7 +15,7 @@ interface Properties {
 }
 
 export function MappedText({ part, text }: Properties) {
-  const segments = part.sourceMap?.segments ?? [];
+  const segments = segmentsOf(part);
   const here = places.value.filter((place) => place.part === part.index);
   const at = walked.value?.part === part.index ? walked.value : undefined;
   const marks = useMemo<Mark[]>(

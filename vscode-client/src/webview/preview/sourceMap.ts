@@ -1,6 +1,6 @@
 /** Which template place made which rendered text, and back. */
 
-import type { Part, Segment } from "../../protocol";
+import type { PackedSegments, Part, Segment } from "../../protocol";
 
 export interface Cursor {
   uri: string;
@@ -15,6 +15,41 @@ export interface Place {
   part: number;
   start: number;
   end: number;
+}
+
+const WIDTH = 10;
+const unpacked = new WeakMap<PackedSegments, Segment[]>();
+
+/** Returns the segments of a part's content, in order; none where they are not known. */
+export function segmentsOf(part: Part): readonly Segment[] {
+  const packed = part.sourceMap ?? undefined;
+  if (packed === undefined) {
+    return [];
+  }
+  let found = unpacked.get(packed);
+  if (found === undefined) {
+    found = [];
+    for (let at = 0; at < packed.segments.length; at += WIDTH) {
+      found.push(segmentAmong(packed, packed.segments.slice(at, at + WIDTH) as Row));
+    }
+    unpacked.set(packed, found);
+  }
+  return found;
+}
+
+type Row = [number, number, number, number, number, number, number, number, number, number];
+
+function segmentAmong({ turns, dataPaths }: PackedSegments, row: Row): Segment {
+  const [start, end, file, line, character, lastLine, lastCharacter, verbatim, turn, path] = row;
+  return {
+    start,
+    end,
+    file,
+    range: { start: { line, character }, end: { line: lastLine, character: lastCharacter } },
+    verbatim: verbatim === 1,
+    turns: turns[turn] ?? [],
+    dataPath: dataPaths[path] ?? null,
+  };
 }
 
 /** Returns the segment that made the character at an offset; segments stand in the order of the text. */
@@ -48,7 +83,7 @@ export function placesAt(parts: readonly Part[], files: readonly string[], curso
   let found: (Place & { size: number })[] = [];
   let nearest = Nearness.Behind;
   for (const part of parts) {
-    for (const segment of part.sourceMap?.segments ?? []) {
+    for (const segment of segmentsOf(part)) {
       const near = files[segment.file] === cursor.uri ? nearness(segment, cursor) : Nearness.Elsewhere;
       if (near >= nearest) {
         found = near > nearest ? [] : found;

@@ -1,0 +1,87 @@
+/** The run that is shown, and the runs beside it: each one of those that there are. */
+
+import { count } from "../shared/format";
+import { type Item, Picker } from "../shared/picker";
+import { chooseRun, run, source, toggleAgainst, view } from "./store";
+import { moment } from "./words";
+
+/** The runs that can be shown: in a report those that it holds, else all of the experiment, the newest first. */
+function items(): Item[] {
+  const shown = view.value;
+  const own = (shown?.runs ?? []).map((each) => ({
+    path: each.path,
+    started: each.started,
+    promptName: each.promptName,
+    models: each.models,
+    scores: each.metrics.map(({ text }) => text),
+  }));
+  const older =
+    source.value?.live === undefined
+      ? []
+      : (shown?.history ?? []).map((each) => ({
+          path: each.path,
+          started: each.started,
+          promptName: "",
+          models: each.models,
+          scores: Object.values(each.scores),
+        }));
+  const all = [...own, ...older.filter(({ path }) => !own.some((each) => each.path === path))];
+  return all
+    .sort((left, right) => right.started.localeCompare(left.started))
+    .map(({ path, started, promptName, models, scores }) => ({
+      key: path,
+      label: moment(started),
+      detail: [promptName, models.join(" + "), scores.join(", ")].filter((words) => words !== "").join(" · "),
+      group: "",
+    }));
+}
+
+async function search(words: string): Promise<{ items: Item[]; more: boolean }> {
+  const needle = words.toLowerCase();
+  const found = items().filter(({ label, detail = "" }) => `${label} ${detail}`.toLowerCase().includes(needle));
+  return Promise.resolve({ items: found, more: false });
+}
+
+export function RunPicker() {
+  const shown = run.value;
+  if (shown === undefined || items().length < 2) {
+    return shown === undefined ? null : <span class="muted number">{moment(shown.started)}</span>;
+  }
+  return (
+    <Picker
+      id="run"
+      label="Run"
+      current={<bdi>{moment(shown.started)}</bdi>}
+      placeholder="Find a run"
+      search={search}
+      isCurrent={({ key }) => key === run.value?.path}
+      onChoose={({ key }) => {
+        chooseRun(key);
+      }}
+    />
+  );
+}
+
+/** Which runs stand beside the one that is shown. */
+export function AgainstPicker() {
+  const others = view.value?.runs.slice(0, -1) ?? [];
+  if (source.value?.live === undefined) {
+    return null;
+  }
+  return (
+    <Picker
+      id="against"
+      label="Compared with"
+      current={<bdi>{others.length === 1 ? moment(others[0]?.started ?? "") : count(others.length, "run")}</bdi>}
+      placeholder="Add a run, or take it away"
+      search={async (words) => {
+        const found = await search(words);
+        return { ...found, items: found.items.filter(({ key }) => key !== run.value?.path) };
+      }}
+      isCurrent={({ key }) => others.some(({ path }) => path === key)}
+      onChoose={({ key }) => {
+        toggleAgainst(key);
+      }}
+    />
+  );
+}

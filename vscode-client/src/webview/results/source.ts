@@ -1,0 +1,28 @@
+/** Where the page gets what it shows: the server behind a panel, or the data of a report. */
+
+import type { Page } from "../../results/messages";
+import type { ExportForm, MessagesAnswer, Notes, NumbersAnswer, PairsAnswer, ResultsView, RowsAnswer, Thumb, Wanted } from "../../results/view";
+
+export interface Source {
+  /** What a report cannot do, because there is no server: choose runs, run, keep notes, open files. */
+  live: Live | undefined;
+  forms: readonly ExportForm[];
+  rows(run: string, wanted: Wanted, start: number, count: number): Promise<RowsAnswer>;
+  pairs(before: string, after: string, differing: boolean, start: number, count: number): Promise<PairsAnswer>;
+  messages(run: string, place: number): Promise<MessagesAnswer>;
+  export(run: string, name: string, wanted: Wanted, form: ExportForm): void;
+  copy(text: string, what: string): void;
+}
+
+export interface Live {
+  choose(run: string, against: string[]): void;
+  open(path: string): void;
+  note(run: string, place: number, thumb: Thumb | null, text: string): Promise<{ notes: Notes }>;
+  numbers(run: string, wanted: Wanted): Promise<NumbersAnswer>;
+  runAgain(prompt: string, experiment: string, rows?: string): void;
+}
+
+export interface Receiver {
+  show(view: ResultsView, page?: Page): void;
+  fail(message: string): void;
+}

@@ -1,0 +1,36 @@
+/** Scores, times and costs in words. */
+
+import { percent } from "../shared/format";
+
+/** A moment for people: `21 Nov 2026, 16:29:16`, as the clock was where the run was made. */
+export function moment(iso: string): string {
+  const found = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}:\d{2}:\d{2})/.exec(iso);
+  const month = found === null ? undefined : MONTHS[Number(found[2]) - 1];
+  return found === null || month === undefined ? iso : `${Number(found[3])} ${month} ${found[1]}, ${found[4]}`;
+}
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** A value of a metric: a share in percent, else a number of three digits. */
+export function scoreWords(kind: string, value: number): string {
+  return kind === "discrete" ? percent(value) : String(Number(value.toPrecision(3)));
+}
+
+/** A difference of a metric with its sign: points for shares. */
+export function differenceWords(kind: string, difference: number): string {
+  const sign = difference > 0 ? "+" : difference < 0 ? "−" : "±";
+  const size = Math.abs(difference);
+  return kind === "discrete" ? `${sign}${(100 * size).toFixed(0)} points` : `${sign}${Number(size.toPrecision(3))}`;
+}
+
+export function duration(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  if (minutes >= 60) {
+    return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  }
+  return minutes > 0 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Number(seconds.toPrecision(3))} s`;
+}
+
+export function money(dollars: number): string {
+  return dollars !== 0 && dollars < 0.01 ? `$${dollars.toPrecision(2)}` : `$${dollars.toFixed(2)}`;
+}
