@@ -44,14 +44,16 @@ Included: TypeAlias = Callable[[TemplateReference], Template | None]
 
 
 def unstable_prefix(
-    template: Template, included: Included = lambda _reference: None
+    template: Template,
+    included: Included = lambda _reference: None,
+    read_below: frozenset[str] = frozenset(),
 ) -> UnstablePrefix | None:
     """Where the prompt first changes from request to request; None without fixed text behind it.
 
-    What an include outside of any block brings in counts where `included` gives its template: the place
-    of a change in there is the include's.
+    `read_below` are the inputs that included files read. What an include outside of any block brings in
+    counts where `included` gives its template: the place of a change in there is the include's.
     """
-    changing = (template.names.input_names | _declared(template)) - _constants(template)
+    changing = (template.names.input_names | _declared(template) | read_below) - _constants(template)
     if not changing:
         return None
     found: tuple[Span, str] | None = None

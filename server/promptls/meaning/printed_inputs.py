@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from promptls.meaning.contents import Content, block_indent, chunk_contents, tags_in
 from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, Resolver
+from promptls.meaning.shape import Shape
 from promptls.meaning.template import Template
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import union
@@ -79,6 +80,26 @@ def no_inputs(template: Template) -> frozenset[str]:
         return made
     declared = {key.name for key in template.declarations.inputs}
     return made | (names.read_names - declared - names.bound_names("for"))
+
+
+def schema_at(schema: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    """The schema of a value inside an input; empty where none is given."""
+    for key in keys:
+        properties = schema.get("properties")
+        below = properties.get(key) if key and isinstance(properties, dict) else schema.get("items")
+        if not isinstance(below, dict):
+            return {}
+        schema = below
+    return schema
+
+
+def shape_kind(shape: Shape | None, keys: tuple[str, ...]) -> str:
+    """The kind of a value inside an input, by the input's shape; `unknown` where nothing tells it."""
+    for key in keys:
+        if shape is None:
+            break
+        shape = shape.key(key) if key else shape.element
+    return shape.kind if shape is not None else "unknown"
 
 
 def _printed(chunk: Chunk) -> Iterator[PrintedInput]:

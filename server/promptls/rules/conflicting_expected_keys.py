@@ -7,7 +7,8 @@ It reports
 
 - a key that `input_keys` does not declare, in a file that declares its inputs,
 - in other files, a key that neither the file nor anything that it includes reads,
-- a variable that the part reads and the list does not have.
+- a variable that the part reads and the list does not have, unless the template reckons with its absence
+  wherever it reads it.
 
 ## Why is this bad?
 
@@ -45,7 +46,8 @@ from typing import Any, Final, NamedTuple
 
 from promptls.meaning.parts import chunk_items
 from promptls.meaning.scopes import GLOBALS, INJECTED, chunk_events
-from promptls.rules.aspects import declarations, files, names, references
+from promptls.meaning.shapes import used_shapes
+from promptls.rules.aspects import declarations, files, names, references, uses
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import PARTS_KINDS, CheckNames, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk, kept
@@ -68,9 +70,9 @@ class _Expecting(NamedTuple):
 
 
 class _Fact(NamedTuple):
-    """What the file says of a name: whether it may be an input, and what is wrong with expecting it."""
+    """What the file says of a name: whether it is an input that must be there, and what is wrong with expecting it."""
 
-    is_input: bool
+    is_needed: bool
     objection: str
 
 
@@ -90,16 +92,21 @@ def facts(context: FileContext) -> dict[str, object]:
     inputs = context.template.names.input_names
     root = context.template.source.root
     listed = _listed(root)
+    mentioned = _mentioned(root) - functions
+    shapes = used_shapes(context.template) if mentioned else {}
     return {
-        name: _Fact(name in inputs, _objection(context, name) if name in listed else "")
-        for name in _mentioned(root) - functions
+        name: _Fact(
+            name in inputs and not (name in shapes and shapes[name].optional),
+            _objection(context, name) if name in listed else "",
+        )
+        for name in mentioned
     }
 
 
 def check_names(chunk: Chunk, known: Mapping[str, Any]) -> Iterator[Finding]:
     """The expected keys of the chunk's parts that do not fit."""
     for part in _expecting(chunk):
-        unlisted = {name for name in part.read if name in known and known[name].is_input}
+        unlisted = {name for name in part.read if name in known and known[name].is_needed}
         unlisted -= {name for name, _ in part.listed}
         for name, span in part.listed:
             if name in part.read or name in INJECTED or name not in known:
@@ -174,5 +181,7 @@ RULE = Rule(
     severity="warning",
     module=__name__,
     kinds=PARTS_KINDS,
-    check_names=CheckNames(facts, _mentioned, check_names, (_aspect, declarations, names, references, files)),
+    check_names=CheckNames(
+        facts, _mentioned, check_names, (_aspect, declarations, names, references, uses, files)
+    ),
 )

@@ -2,7 +2,7 @@
 
 ## What it does
 
-Reports `token_limit` and `escape_special_characters` among `input_keys`.
+Reports `token_limit` and `escape_special_characters` among `input_keys`, and among the inputs of an example.
 
 ## Why is this bad?
 
@@ -40,14 +40,25 @@ from collections.abc import Iterator
 from promptls.meaning.scopes import INJECTED
 from promptls.rules.removed_input import removed_input
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.syntax.yaml.nodes import key_text
 
 
 def check(context: FileContext) -> Iterator[Finding]:
-    """The declared inputs with a reserved name."""
-    for key in context.template.declarations.inputs or ():
+    """The declared inputs, and those of examples, with a reserved name."""
+    declarations = context.template.declarations
+    for key in declarations.inputs or ():
         if key.name in INJECTED:
-            message = f"Prompt Poet adds `{key.name}` itself and refuses it in the data"
-            yield Finding(key.span, message, removed_input(context, key, preferred=True))
+            yield Finding(key.span, _message(key.name), removed_input(context, key, preferred=True))
+    known = {declarations.data.get("output_key"), *(key.name for key in declarations.inputs or ())}
+    for example in declarations.examples:
+        for entry in example.entries:
+            name = key_text(entry)
+            if name in INJECTED and name not in known:
+                yield Finding(entry.key.span, _message(name))
+
+
+def _message(name: str) -> str:
+    return f"Prompt Poet adds `{name}` itself and refuses it in the data"
 
 
 RULE = Rule(

@@ -40,7 +40,7 @@ from typing import Any, Final
 
 from promptls.meaning.contents import block_indent
 from promptls.meaning.header import Declarations
-from promptls.meaning.printed_inputs import PrintedInput, no_inputs, printed_inputs
+from promptls.meaning.printed_inputs import PrintedInput, no_inputs, printed_inputs, schema_at, shape_kind
 from promptls.meaning.shape import Shape
 from promptls.meaning.shapes import used_shapes
 from promptls.rules.aspects import declarations, names, silenced, uses
@@ -76,9 +76,9 @@ def check(context: FileContext) -> Iterator[Finding]:
     for noticed in about_inputs:
         value, start = noticed.item, noticed.start
         shapes = used_shapes(context.template) if shapes is None else shapes
-        if _is_one_line(_schema_at(schemas.get(value.name, {}), value.keys)):
+        if _is_one_line(schema_at(schemas.get(value.name, {}), value.keys)):
             continue
-        if _shape_kind(shapes.get(value.name), value.keys) in _ONE_LINE_SHAPES:
+        if shape_kind(shapes.get(value.name), value.keys) in _ONE_LINE_SHAPES:
             continue
         fixes = _kept_fixes(noticed.chunk, value)
         if value.name in broken and not value.keys:
@@ -114,17 +114,6 @@ def _names_with_line_breaks(declarations: Declarations) -> frozenset[str]:
     )
 
 
-def _schema_at(schema: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-    """The schema of a value inside an input; empty where none is given."""
-    for key in keys:
-        properties = schema.get("properties")
-        below = properties.get(key) if key and isinstance(properties, dict) else schema.get("items")
-        if not isinstance(below, dict):
-            return {}
-        schema = below
-    return schema
-
-
 def _is_one_line(schema: dict[str, Any]) -> bool:
     """Whether a schema leaves no room for a line break; a pattern is taken to leave none."""
     if "const" in schema:
@@ -136,14 +125,6 @@ def _is_one_line(schema: dict[str, Any]) -> bool:
     types = schema.get("type")
     named = set(types) if isinstance(types, list) else {types}
     return named <= _ONE_LINE_TYPES
-
-
-def _shape_kind(shape: Shape | None, keys: tuple[str, ...]) -> str:
-    for key in keys:
-        if shape is None:
-            break
-        shape = shape.key(key) if key else shape.element
-    return shape.kind if shape is not None else "unknown"
 
 
 def _kept_fixes(chunk: Chunk, value: PrintedInput) -> tuple[Fix, ...]:

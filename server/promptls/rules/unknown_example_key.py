@@ -46,6 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.meaning.scopes import INJECTED
 from promptls.rules.aspects import declarations
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
@@ -64,8 +65,8 @@ def check(context: FileContext) -> Iterator[Finding]:
         lacking = [name for name in known if name not in example.data]
         for entry in example.entries:
             key = key_text(entry)
-            if key is None or key in known or key == "<<":
-                continue
+            if key is None or key in known or key == "<<" or key in INJECTED:
+                continue  # what is reserved is told by `reserved-input`
             message = f"`{key}` is neither an input nor the output"
             twin = next((name for name in known if name in example.data and is_close(key, name)), None)
             if twin is None:

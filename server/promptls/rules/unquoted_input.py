@@ -4,7 +4,8 @@
 
 Points at an input in a content that is written on the key's own line, without quotes and without `|`:
 at the first such place of each value, and counts the others. Where its severity is set higher, it points at
-each. `tojson` keeps it silent.
+each. `tojson` keeps it silent, and so does a number or a truth value with other text around it: its type in
+`input_keys` says that it is one, or its use in the template.
 
 ## Why is this bad?
 
@@ -35,19 +36,30 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.meaning.contents import column_of
-from promptls.meaning.printed_inputs import PrintedInput, no_inputs, printed_inputs
-from promptls.rules.aspects import names, silenced
+from promptls.meaning.printed_inputs import PrintedInput, no_inputs, printed_inputs, schema_at, shape_kind
+from promptls.meaning.shapes import used_shapes
+from promptls.rules.aspects import declarations, names, silenced, uses
 from promptls.rules.first_places import FirstPlaces
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
 from promptls.text.span import Span
 
+_HARMLESS_SHAPES: Final = frozenset({"number", "boolean"})
+_HARMLESS_TYPES: Final = frozenset({"number", "integer", "boolean", "null"})
+"""What is never printed with a `: ` or a ` #` in it."""
 
-def _in_chunk(chunk: Chunk) -> Iterator[tuple[str, PrintedInput, int]]:
+
+def _in_chunk(chunk: Chunk) -> Iterator[tuple[tuple[str, bool], PrintedInput, int]]:
     for value in printed_inputs(chunk):
         content = value.content.value
         if content.style == "" and content.span.start <= value.span.start < content.span.end:
-            yield value.text, value, 1
+            yield (value.text, _is_whole(chunk, value)), value, 1
+
+
+def _is_whole(chunk: Chunk, value: PrintedInput) -> bool:
+    """Whether the value is all of its content."""
+    start, end = value.content.value.span
+    return chunk.text.startswith("{{", start) and chunk.text.find("}}", start) + 2 == end
 
 
 _PLACES: Final = FirstPlaces("unquoted-input", _in_chunk, reads_prose=False)
@@ -55,9 +67,17 @@ _PLACES: Final = FirstPlaces("unquoted-input", _in_chunk, reads_prose=False)
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The inputs that the file prints without quotes."""
+    template = context.template
+    schemas = {key.name: key.schema for key in template.declarations.inputs or ()}
     for noticed in _PLACES.noticed(context):
         value, chunk = noticed.item, noticed.chunk
-        if value.name not in no_inputs(context.template):
+        if not _is_whole(chunk, value):
+            types = schema_at(schemas.get(value.name, {}), value.keys).get("type")
+            if {*types} <= _HARMLESS_TYPES if isinstance(types, list) else types in _HARMLESS_TYPES:
+                continue
+            if shape_kind(used_shapes(template).get(value.name), value.keys) in _HARMLESS_SHAPES:
+                continue
+        if value.name not in no_inputs(template):
             message = _message(chunk, value) + noticed.and_others("place like this", "places like this")
             yield Finding(value.span, message, tuple(_fixes(chunk, value))).shifted(noticed.start)
 
@@ -90,5 +110,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check=check,
-    looks_at=(_PLACES.aspect, names, silenced),
+    looks_at=(_PLACES.aspect, declarations, names, uses, silenced),
 )

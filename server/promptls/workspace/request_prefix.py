@@ -5,6 +5,7 @@ from __future__ import annotations
 from promptls.meaning.prefix import UnstablePrefix, unstable_prefix
 from promptls.meaning.references import TemplateReference
 from promptls.meaning.template import Template
+from promptls.workspace.contract import contract_of
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -21,4 +22,4 @@ def request_prefix(snapshot: Snapshot, path: str) -> UnstablePrefix | None:
         target = snapshot.resolve(path, reference)
         return snapshot.template(target) if target is not None and target != path else None
 
-    return unstable_prefix(template, included)
+    return unstable_prefix(template, included, contract_of(snapshot, path).names)
