@@ -19,6 +19,7 @@ CAPABILITIES = {
         "hover": {"contentFormat": ["markdown"]},
     },
     "general": {"positionEncodings": ["utf-16"]},
+    "experimental": {"promptls": {"panels": True}},
 }
 
 

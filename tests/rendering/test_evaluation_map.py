@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from promptls.rendering.evaluation_data import EvaluationData
-from promptls.rendering.evaluation_job import EvaluationJob
+from promptls.rendering.evaluation_job import EvaluationData, EvaluationJob
 from promptls.rendering.execute import execute
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import Rendering

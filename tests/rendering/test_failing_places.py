@@ -55,6 +55,22 @@ def failure(text: str, data: dict[str, Any], **files: str) -> RenderFailure:
             "in turn 1 of `for m in history`, turn 1 of `for key in m` where `key` is 'text'",
         ),
         (
+            "- name: a\n  content: b\n- name: c\n  content: {{ '[' * 3000 }}x\n",
+            ("main.yml.j2", 3),
+            "nested more than 500 deep",
+        ),
+        (
+            "- name: a\n  content: b\n- &x\n  name: c\n  content: *x\n",
+            ("main.yml.j2", 2),
+            "Part 2 holds itself, or comes to millions of values, through its YAML aliases",
+        ),
+        (
+            "- name: a\n  content:\n  - &a [" + "1," * 99 + "]\n"
+            "  - &b [" + "*a," * 99 + "]\n  - &c [" + "*b," * 99 + "]\n  - [" + "*c," * 99 + "]\n",
+            ("main.yml.j2", 0),
+            "Part 1 holds itself, or comes to millions of values, through its YAML aliases",
+        ),
+        (
             "- name: a\n  content: x\n{% include 'main.yml.j2' %}",
             ("main.yml.j2", 2),
             "never comes to an end: a file includes itself",

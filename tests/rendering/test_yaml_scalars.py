@@ -7,7 +7,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from promptls.rendering.source_map.scalars import scalar_runs
+from promptls.rendering.source_map.scalars import scalar_bounds, scalar_runs
 
 LINES = st.lists(st.text("ab  \t:-#'\"\\é🙂\u2028\x85", max_size=8), min_size=1, max_size=6)
 BREAKS = st.sampled_from(["\n", "\n", "\n\n", "\r\n", "\r", "\x85", "\u2028"])
@@ -24,10 +24,11 @@ def check(text: str) -> None:
         return
     for key, node in root.value if isinstance(root, yaml.MappingNode) else ():
         if isinstance(node, yaml.ScalarNode):
-            runs = scalar_runs(text, node, key.start_mark.column)
+            first, last = scalar_bounds(text, node)
+            runs = scalar_runs(text[first:last], node.value, node.style, key.start_mark.column)
             assert runs is not None, (node.style, node.value, text)
             assert [run.start for run in runs] == sorted(run.start for run in runs)
-            assert all(run.start < run.end <= len(text) for run in runs)
+            assert all(run.start < run.end <= last - first for run in runs)
 
 
 @settings(max_examples=300, deadline=None)

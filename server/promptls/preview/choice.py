@@ -9,7 +9,7 @@ from typing import Any
 from promptls.preview.source_map import MOST_SEGMENTS
 from promptls.rendering.job import RenderJob
 from promptls.rendering.request import job_for
-from promptls.rendering.samples import Sample, row_sample, sample_named, samples_of
+from promptls.rendering.samples import Sample, default_sample, row_sample, sample_named
 from promptls.text.arguments import optional
 from promptls.workspace.snapshot import Snapshot
 
@@ -52,7 +52,7 @@ def chosen_sample(snapshot: Snapshot, path: str, chosen: str | int | None) -> Sa
     """The sample of a name, the row of a number from 1, or the default; raises Failure without one."""
     if isinstance(chosen, int):
         return row_sample(snapshot, path, chosen)
-    return samples_of(snapshot, path)[0] if chosen is None else sample_named(snapshot, path, chosen)
+    return default_sample(snapshot, path) if chosen is None else sample_named(snapshot, path, chosen)
 
 
 def preview_job(snapshot: Snapshot, path: str, sample: Sample, choice: Choice) -> RenderJob:

@@ -12,7 +12,7 @@ from promptls.preview.source_map import add_source_map
 from promptls.preview.viewer import viewer_json
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.outcome import Rendering
-from promptls.rendering.samples import Sample, dataset_path, samples_of
+from promptls.rendering.samples import dataset_path, sample_names
 from promptls.rendering.values import plain
 from promptls.text.lines import Unit
 from promptls.workspace.snapshot import Snapshot
@@ -33,12 +33,12 @@ def preview_result(
     rendering = rendering_json(snapshot, path, made.rendering)
     files: list[str] = []
     if rendering is not None and made.rendering is not None:
-        files = add_source_map(rendering, snapshot, made.rendering, uri_of, unit)
+        files = add_source_map(rendering, snapshot, made, uri_of, unit)
     opened = snapshot.open_files.get(path)
     template = snapshot.template(path)
     dataset = dataset_path(template, path) if template else None
-    samples = [_named(each, dataset) for each in samples_of(snapshot, path)]
-    chosen = _named(made.sample, dataset)
+    samples = [_named(*each, dataset) for each in sample_names(snapshot, path)]
+    chosen = _named(made.sample.name, made.sample.source, dataset)
     return {
         "uri": uri_of(path),
         "path": path,
@@ -73,11 +73,11 @@ def rendering_json(snapshot: Snapshot, path: str, rendering: Rendering | None) -
     return found
 
 
-def _named(sample: Sample, dataset: Path | None) -> dict[str, Any]:
+def _named(name: str, source: str, dataset: Path | None) -> dict[str, Any]:
     """A sample as the page chooses it: by its row, from 0, where it is a row of the data set."""
-    found: dict[str, Any] = {"name": sample.name, "source": sample.source}
-    word, _, number = sample.name.partition(" ")
-    is_row = dataset is not None and sample.source == dataset.name and word == "row" and number.isdecimal()
+    found: dict[str, Any] = {"name": name, "source": source}
+    word, _, number = name.partition(" ")
+    is_row = dataset is not None and source == dataset.name and word == "row" and number.isdecimal()
     return {**found, "row": int(number) - 1} if is_row else found
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
 
-from promptls.rendering.outcome import Rendering
-from promptls.rendering.packed_map import MapRow, map_rows
+from promptls.rendering.file_rendering import FileRendering
+from promptls.rendering.packed_map import PackedMap, rows_of
 from promptls.syntax.source import Source
 from promptls.text.lines import Unit
 from promptls.workspace.snapshot import Snapshot
@@ -14,81 +14,88 @@ from promptls.workspace.snapshot import Snapshot
 MOST_SEGMENTS: Final = 10_000
 """How many segments, of the text and of all parts, a result holds where nobody asks for more."""
 
-JsonMap = dict[str, list[dict[str, Any]]]
+JsonMap: TypeAlias = dict[str, Any]
+"""`segments` holds a row of numbers for each segment, one row behind the other: start and end in units of
+UTF-16, the file, line and character of both ends of the range there, whether the text stands there as it
+is, and the entries of `turns` and of `dataPaths`, -1 for none."""
 
 
 def add_source_map(
     found: dict[str, Any],
     snapshot: Snapshot,
-    rendering: Rendering,
+    made: FileRendering,
     uri_of: Callable[[str], str],
     unit: Unit,
 ) -> list[str]:
-    """Give `found`, the rendering as JSON, a `sourceMap` for its text and one for each part.
+    """Give each part of `found`, the rendering as JSON, a `sourceMap`, and the text one where somebody asks.
 
-    Returns the URIs of the files that the segments name by their index. The map is None where the
+    Returns the URIs of the files that the segments name by their index. The maps are None where the
     rendering has none, which is so for very large ones unless the reader asks for it.
     """
-    packed = rendering.source_map
+    rendering = made.rendering
+    packed = rendering.source_map if rendering else None
     found["sourceMap"] = None
     for part in found["parts"]:
         part["sourceMap"] = None
-    if packed is None:
+    if rendering is None or packed is None:
         return []
-    rows = [list(map_rows(packed, numbers)) for numbers in (packed["text"], *packed["parts"])]
-    ranges = _Ranges(snapshot, packed["files"], unit)
-    found["sourceMap"] = ranges.map_of(rendering.text, rows[0])
-    for part, its in zip(found["parts"], rows[1:], strict=False):
+    ranges = _Ranges(snapshot, packed, unit)
+    if made.job.most_segments is None:
+        found["sourceMap"] = ranges.map_of(rendering.text, packed["text"])
+    for part, numbers in zip(found["parts"], packed["parts"], strict=False):
         if isinstance(part["content"], str):
-            part["sourceMap"] = ranges.map_of(part["content"], its)
+            part["sourceMap"] = ranges.map_of(part["content"], numbers)
     return [uri_of(path) for path in packed["files"]]
 
 
 class _Ranges:
     """The ranges of the files' spans."""
 
-    def __init__(self, snapshot: Snapshot, files: Iterable[str], unit: Unit) -> None:
-        self._sources: dict[str, tuple[int, Source]] = {}
-        for number, path in enumerate(files):
+    def __init__(self, snapshot: Snapshot, packed: PackedMap, unit: Unit) -> None:
+        self._sources: list[Source] = []
+        for path in packed["files"]:
             template = snapshot.template(path)
-            self._sources[path] = number, template.source if template else Source.of("")
+            self._sources.append(template.source if template else Source.of(""))
+        self._packed = packed
         self._unit = unit
-        self._known: dict[tuple[str, int], dict[str, int]] = {}
+        self._known: dict[tuple[int, int], tuple[int, int]] = {}
 
-    def map_of(self, text: str, rows: Iterable[MapRow]) -> JsonMap:
-        """The segments of a text, whose places count units of UTF-16."""
-        segments: list[dict[str, Any]] = []
+    def map_of(self, text: str, numbers: Sequence[int]) -> JsonMap:
+        """The segments of a text, from the numbers of their rows."""
+        segments: list[int] = []
+        turns: dict[int, int] = {}
+        paths: dict[int, int] = {}
         is_wide = not text.isascii()
         at = units = 0
-        for row in rows:
-            start, end = row.start, row.end
+        for start, end, file, first, last, verbatim, turn, path in rows_of(numbers):
             if is_wide:
-                start = units + _units(text[at : row.start])
-                end = start + _units(text[row.start : row.end])
-                at, units = row.end, end
-            segments.append(
-                {
-                    "start": start,
-                    "end": end,
-                    "file": self._sources[row.file][0],
-                    "range": {
-                        "start": self._position(row.file, row.first),
-                        "end": self._position(row.file, row.last),
-                    },
-                    "verbatim": row.verbatim,
-                    "turns": list(row.turns),
-                    "dataPath": row.data_path,
-                }
+                begin = units + _units(text[at:start])
+                at, units = end, begin + _units(text[start:end])
+            else:
+                begin, units = start, end
+            segments += (begin, units, file)
+            segments += self._position(file, first)
+            segments += self._position(file, last)
+            segments += (
+                verbatim,
+                turns.setdefault(turn, len(turns)) if self._packed["turns"][turn] else -1,
+                paths.setdefault(path, len(paths)) if self._packed["paths"][path] is not None else -1,
             )
-        return {"segments": segments}
+        return {
+            "segments": segments,
+            "turns": [self._packed["turns"][turn] for turn in turns],
+            "dataPaths": [self._packed["paths"][path] for path in paths],
+        }
 
-    def _position(self, path: str, offset: int) -> dict[str, int]:
-        key = path, offset
-        if key not in self._known:
-            source = self._sources[path][1]
+    def _position(self, file: int, offset: int) -> tuple[int, int]:
+        """Line and character."""
+        key = file, offset
+        found = self._known.get(key)
+        if found is None:
+            source = self._sources[file]
             line, character = source.units(min(offset, len(source)), self._unit)
-            self._known[key] = {"line": line, "character": character}
-        return self._known[key]
+            found = self._known[key] = line, character
+        return found
 
 
 def _units(text: str) -> int:

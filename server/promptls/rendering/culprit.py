@@ -45,10 +45,11 @@ class Culprit:
 
 def culprit_of(error: PromptPoetError, source_map: RenderedMap) -> Culprit | None:
     """What made the `error` that reading the rendered text ended with; None where nobody can tell."""
-    if error.kind not in {"yaml", "parts"} or error.rendered_line is None or error.cause == "RecursionError":
+    if error.kind not in {"yaml", "parts"} or error.rendered_line is None:
         return None
     text = source_map.text
-    if error.kind == "parts":
+    # Trying to read what is nested too deep would only find that again.
+    if error.kind == "parts" or error.cause == "RecursionError":
         return _at(source_map, offset_of_line(text, error.rendered_line))
     stops = _stop(text)
     if stops is None:

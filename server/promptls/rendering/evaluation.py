@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from promptls.rendering.evaluation_asking import asked_row, asking_of, chat_messages, meta_templates
+from promptls.rendering.evaluation_data import rows_of
 from promptls.rendering.evaluation_job import EvaluationJob
 from promptls.rendering.evaluation_map import evaluation_map, with_places
 from promptls.rendering.evaluation_place import line_at
@@ -44,7 +45,7 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
         return RenderFailure(KIND, "An evaluation prompt is a mapping with `prompt_template`.", job.path)
     wanted = job.evaluation or EvaluationJob()
     try:
-        train, test = wanted.data.rows()
+        train, test = rows_of(wanted.data)
     except Failure as failure:
         place = failure.place
         return RenderFailure("data", failure.message, str(place.path) if place else job.path)

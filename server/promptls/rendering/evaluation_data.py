@@ -10,34 +10,26 @@ themselves, which is what OpenCompass makes of a data set without splits.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from promptls.datasets.registry import SUFFIXES, open_dataset
 from promptls.meaning.evaluation import evaluation_of, scalars_in
 from promptls.meaning.fields import fields_in
 from promptls.meaning.template import Template
+from promptls.rendering.evaluation_job import EvaluationData
 from promptls.systems.opencompass.prompt_list import Row
 
 USUAL_SPLITS: Final = {"train": "train", "test": "test"}
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluationData:
-    """Where the rows are: absolute paths of data sets, and the rows that the prompt itself declares."""
-
-    test: str | None = None
-    train: str | None = None
-    examples: tuple[Mapping[str, Any], ...] = ()
-
-    def rows(self) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
-        """The training rows and the asked ones; raises Failure for data sets that cannot be read."""
-        test = _rows_of(self.test) if self.test else self.examples
-        if self.train:
-            return _rows_of(self.train), test
-        return self.examples or test, test
+def rows_of(data: EvaluationData) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    """The training rows and the asked ones; raises Failure for data sets that cannot be read."""
+    test = _rows_of(data.test) if data.test else data.examples
+    if data.train:
+        return _rows_of(data.train), test
+    return data.examples or test, test
 
 
 def evaluation_data(template: Template, path: str) -> EvaluationData:

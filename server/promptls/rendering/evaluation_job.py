@@ -6,8 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from promptls.rendering.evaluation_data import EvaluationData
 from promptls.rendering.values import pack, unpack
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationData:
+    """Where the rows are: absolute paths of data sets, and the rows that the prompt itself declares."""
+
+    test: str | None = None
+    train: str | None = None
+    examples: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

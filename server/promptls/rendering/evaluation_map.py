@@ -53,4 +53,7 @@ def evaluation_map(
     """The map of the rendered text and of the contents of the parts; None where it is too large."""
     if most_segments is not None and 2 * len(source_map.leaves) > most_segments:
         return None
-    return packed_map(source_map.segments, [segments_of(source_map, content) for content in contents])
+    return packed_map(
+        () if most_segments is not None else source_map.segments,
+        [segments_of(source_map, content) for content in contents],
+    )

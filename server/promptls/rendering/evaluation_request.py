@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from promptls.rendering.evaluation_data import EvaluationData, evaluation_data
-from promptls.rendering.evaluation_job import EvaluationJob
+from promptls.rendering.evaluation_data import evaluation_data
+from promptls.rendering.evaluation_job import EvaluationData, EvaluationJob
 from promptls.workspace.snapshot import Snapshot
 
 

@@ -21,7 +21,7 @@ from promptls.rendering.source_map.rendered import RenderedMap, turns_words
 from promptls.rendering.source_map.stopped import item_words, line_outside, shortened, turns_at
 from promptls.rendering.source_map.templates import CompiledGroups
 from promptls.rendering.stand_in import stand_in
-from promptls.rendering.values import plain
+from promptls.rendering.values import is_boundless, plain
 from promptls.systems.prompt_poet.counts import PartCount, count_part
 from promptls.systems.prompt_poet.document import read
 from promptls.systems.prompt_poet.failure import PromptPoetError
@@ -68,7 +68,7 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
         )
     if isinstance(made, RenderFailure):
         return made
-    return _rendering(job, made, started)
+    return _boundless(job, made) or _rendering(job, made, started)
 
 
 def _render(job: RenderJob, data: Mapping[str, Any]) -> _Made | RenderFailure:
@@ -99,6 +99,27 @@ def _render(job: RenderJob, data: Mapping[str, Any]) -> _Made | RenderFailure:
     except PromptPoetError as error:
         return _placed(_failure(error, job), error, source_map)
     return _Made(Prompt(rendered.text, parts, rendered.files), source_map, root)
+
+
+def _boundless(job: RenderJob, made: _Made) -> RenderFailure | None:
+    """Why parts that YAML's aliases blow up are not shown; None where there are none."""
+    for number, part in enumerate(made.prompt.parts):
+        if is_boundless([part.content, part.name, part.role, part.truncation_priority]):
+            message = (
+                f"Part {number + 1} holds itself, or comes to millions of values, through its YAML aliases "
+                "(`*name`). Write out what it is to hold, or quote the `*` of a text"
+            )
+            return RenderFailure("parts", message, job.path, _line_of_part(made, number))
+    return None
+
+
+def _line_of_part(made: _Made, number: int) -> int | None:
+    """The 0-based line of the job's file that begins a part, where it is known."""
+    if made.source_map is None or made.root is None or number >= len(made.root.value):
+        return None
+    at = made.source_map.index(made.root.value[number].start_mark.index)
+    leaf = made.source_map.leaves[at] if at >= 0 else None
+    return made.source_map.line(leaf.file.path, leaf.start) if leaf is not None and leaf.file else None
 
 
 def _object_prompt(
@@ -190,7 +211,7 @@ def _packed(made: _Made, most_segments: int | None) -> PackedMap | None:
     if most_segments is not None and 2 * len(made.source_map.leaves) > most_segments:
         return None
     parts = part_segments(made.source_map, made.root, made.prompt.parts)
-    return packed_map(made.source_map.segments, parts)
+    return packed_map(() if most_segments is not None else made.source_map.segments, parts)
 
 
 def _count(part: PromptPart, encoding: str, problems: list[RenderFailure]) -> PartCount:
@@ -249,7 +270,9 @@ def _failure(error: PromptPoetError, job: RenderJob) -> RenderFailure:
     if job.functions is not None:
         line = line_in_functions(error.__cause__, job.functions)
         if line is not None:
-            message = f"{message} (line {line + 1} of {Path(job.functions).name})"
+            place, told = f"(line {line + 1} of {Path(job.functions).name})", str(error.__cause__)
+            is_told = bool(told) and told in message
+            message = message.replace(told, f"{told} {place}", 1) if is_told else f"{message} {place}"
     return RenderFailure(
         kind=error.kind,
         message=message,

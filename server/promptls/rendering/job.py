@@ -44,7 +44,8 @@ class RenderJob:
     with_source_map: bool = False
     """Whether the rendering is to say where each of its characters comes from."""
     most_segments: int | None = None
-    """A source map of about more segments than this is not made; None for one of any size."""
+    """A source map of about more segments than this is not made, and it leads from the parts only; None
+    for one of any size, which leads from the rendered text too."""
 
     def to_json(self) -> dict[str, Any]:
         """The job as JSON; raises TypeError or ValueError for data that JSON cannot carry."""

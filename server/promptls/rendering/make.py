@@ -22,7 +22,7 @@ from promptls.rendering.job import RenderJob
 from promptls.rendering.limits import Limits
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.request import job_for
-from promptls.rendering.samples import Sample, row_samples, samples_of
+from promptls.rendering.samples import Sample, default_sample, row_samples
 from promptls.rendering.worker import CountingError, RenderWorker
 from promptls.text.failure import Failure
 from promptls.workspace.included_parts import included_part_names
@@ -62,7 +62,7 @@ async def render_file(
     template = snapshot.template(path)
     assert template is not None
     try:
-        chosen = sample() if sample else samples_of(snapshot, path)[0]
+        chosen = sample() if sample else default_sample(snapshot, path)
     except Failure as failure:
         chosen = Sample("none", "the samples cannot be read", {})
         job = job_for(snapshot, path, {})

@@ -9,7 +9,10 @@ if TYPE_CHECKING:
     from promptls.rendering.source_map.rendered import Segment
 
 PackedMap: TypeAlias = Mapping[str, Any]
-"""`files`, `turns` and `paths` are tables; `text` and each of `parts` are the numbers of rows."""
+"""`files`, `turns` and `paths` are tables; `text` and each of `parts` are the numbers of rows.
+
+Without the map of the text, `text` is empty.
+"""
 
 _WIDTH: Final = 8
 """How many numbers a row has."""
@@ -81,6 +84,10 @@ def _continues(one: Segment, other: Segment) -> bool:
 def map_rows(packed: PackedMap, numbers: Sequence[int]) -> Iterator[MapRow]:
     """The rows of the text or of a part."""
     files, turns, paths = packed["files"], packed["turns"], packed["paths"]
-    for at in range(0, len(numbers), _WIDTH):
-        start, end, file, first, last, verbatim, turn, path = numbers[at : at + _WIDTH]
+    for start, end, file, first, last, verbatim, turn, path in rows_of(numbers):
         yield MapRow(start, end, files[file], first, last, bool(verbatim), tuple(turns[turn]), paths[path])
+
+
+def rows_of(numbers: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """The rows as they are packed: of file, turns and path, the places in their tables."""
+    return zip(*[iter(numbers)] * _WIDTH, strict=True)

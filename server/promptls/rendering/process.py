@@ -12,7 +12,8 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any, BinaryIO, TypeAlias
@@ -61,29 +62,36 @@ class Outbox:
 class Reporter:
     """Says, now and then while a job runs, which template line it is at."""
 
-    def __init__(self, outbox: Outbox, request: int, seconds: float) -> None:
-        """Report on the thread that makes this object, some times in `seconds`."""
+    def __init__(self, outbox: Outbox) -> None:
+        """Report jobs that the thread runs which makes this object."""
         self._outbox = outbox
-        self._request = request
-        self._pause = seconds / REPORTS_PER_LIMIT
         self._watched = threading.get_ident()
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._job: tuple[int, float] | None = None
+        self._begun = threading.Event()
+        threading.Thread(target=self._run, daemon=True).start()
 
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *_error: object) -> None:
-        # The thread ends by itself: waiting for it would cost a quick job more than it takes.
-        self._done.set()
+    @contextmanager
+    def watching(self, request: int, seconds: float) -> Iterator[None]:
+        """Report some times in `seconds` where the job of this request is, until it is done."""
+        self._job = request, seconds
+        self._begun.set()
+        try:
+            yield
+        finally:
+            # The thread finds that out when it looks next: to wake it costs more than a quick job takes.
+            self._job = None
 
     def _run(self) -> None:
-        last: tuple[str, int] | None = None
-        while not self._done.wait(self._pause):
-            place = template_place(sys._current_frames().get(self._watched))  # noqa: SLF001 - its documented use
-            if place is not None and place != last:
-                last = place
-                self._outbox.send({"id": self._request, "at": place})
+        told: tuple[int, tuple[str, int]] | None = None
+        while self._begun.wait():
+            self._begun.clear()
+            while (job := self._job) is not None:
+                request, seconds = job
+                time.sleep(seconds / REPORTS_PER_LIMIT)
+                place = template_place(sys._current_frames().get(self._watched))  # noqa: SLF001 - its documented use
+                if self._job is job and place is not None and told != (request, place):
+                    told = request, place
+                    self._outbox.send({"id": request, "at": place})
 
 
 def template_place(frame: FrameType | None) -> tuple[str, int] | None:
@@ -104,6 +112,7 @@ def main(arguments: list[str]) -> int:
     # Ctrl+C in a terminal reaches every process of it; the server decides what ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit_memory(None if arguments == ["none"] else int(arguments[0]))
+    reporter = Reporter(outbox)
     outbox.send({"ready": True})
     while True:
         try:
@@ -111,7 +120,7 @@ def main(arguments: list[str]) -> int:
         except EOFError:
             return 0
         is_job = "job" in request or "lab" in request
-        answer = _answer_job(request, outbox) if is_job else _answer_count(request)
+        answer = _answer_job(request, outbox, reporter) if is_job else _answer_count(request)
         outbox.send({"id": request["id"], **answer})
 
 
@@ -128,7 +137,7 @@ def _take_streams() -> tuple[BinaryIO, Outbox]:
     return inbox, outbox
 
 
-def _answer_job(request: Mapping[str, Any], outbox: Outbox) -> dict[str, Any]:
+def _answer_job(request: Mapping[str, Any], outbox: Outbox, reporter: Reporter) -> dict[str, Any]:
     """The outcome of the job or the exploration in `request`, as JSON."""
     asked = LabRequest.from_json(request["lab"]) if "lab" in request else None
     job = asked.job if asked else RenderJob.from_json(request["job"])
@@ -136,7 +145,8 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox) -> dict[str, Any]:
         load(job.encoding)
     except (UnknownEncodingError, VocabularyError) as error:
         return {"outcome": RenderFailure("encoding", str(error), job.path).to_json()}
-    outbox.send({"id": request["id"], "started": True})
+    if request["tells_start"]:
+        outbox.send({"id": request["id"], "started": job.encoding})
     # Functions that open files by relative names mean files beside themselves. A prompt without a
     # file must not find what lies beside the one before it.
     folder = Path(job.functions or job.path).parent
@@ -144,7 +154,7 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox) -> dict[str, Any]:
     seconds: float = request["seconds"]
     faulthandler.dump_traceback_later(seconds + GRACE_SECONDS, exit=True)
     try:
-        with Reporter(outbox, request["id"], seconds):
+        with reporter.watching(request["id"], seconds):
             if asked is not None:
                 return _answer_lab(asked, _teller(outbox, request["id"], seconds))
             return {"outcome": packed_outcome(execute(job))}

@@ -8,10 +8,10 @@ row of that data set can be chosen as well.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,8 +23,10 @@ from promptls.meaning.placeholders import placeholder
 from promptls.meaning.shape import Shape
 from promptls.meaning.template import Template
 from promptls.rendering.evaluation_data import columns_of, evaluation_data
+from promptls.rendering.values import is_boundless
 from promptls.syntax.yaml.compose import compose
 from promptls.systems.ragas.samples import example_inputs, saved_prompt_in
+from promptls.systems.ragas.saved_prompt import SavedPrompt
 from promptls.text.failure import Failure, FilePlace, WrongUse
 from promptls.text.nearest import did_you_mean
 from promptls.text.span import Span
@@ -34,6 +36,10 @@ from promptls.workspace.snapshot import Snapshot
 PLACEHOLDERS: Final = "placeholders"
 """The sample whose values are made up."""
 _MOST_ROWS: Final = 200
+_MEGABYTE: Final = 1 << 20
+_MOST_JSON_BYTES: Final = 32 * _MEGABYTE
+_MOST_YAML_BYTES: Final = 2 * _MEGABYTE
+"""Reading this much takes about as long as somebody who types is ready to wait."""
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -46,6 +52,9 @@ class Sample:
     data: dict[str, Any]
 
 
+_EMPTY: Final = Sample("empty", "nothing", {})
+
+
 def samples_of(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
     """The samples of the prompt file at `path`, the default one first; never empty.
 
@@ -53,12 +62,34 @@ def samples_of(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
     """
     template = snapshot.template(path)
     if template is None:
-        return (Sample("empty", "nothing", {}),)
-    found = [*_from_file(template, path), *_from_examples(template), *_first_row(template, path)]
+        return (_EMPTY,)
+    return (*_given(template, path), placeholder_sample(snapshot, path))
+
+
+def default_sample(snapshot: Snapshot, path: str) -> Sample:
+    """The first one of `samples_of`; no other one is made. Its data are not to be changed."""
+    template = snapshot.template(path)
+    if template is None:
+        return _EMPTY
+    return next(iter(_given(template, path, _known)), None) or placeholder_sample(snapshot, path)
+
+
+def sample_names(snapshot: Snapshot, path: str) -> tuple[tuple[str, str], ...]:
+    """Name and source of each of `samples_of`; no placeholders are made up for it. Raises as that does."""
+    template = snapshot.template(path)
+    if template is None:
+        return ((_EMPTY.name, _EMPTY.source),)
+    given = [(sample.name, sample.source) for sample in _given(template, path, _known)]
+    return (*given, (PLACEHOLDERS, _placeholder_source(template)))
+
+
+def _given(template: Template, path: str, load: Callable[[Path], Any] | None = None) -> Iterable[Sample]:
+    """The samples that are not made up, the default one first."""
+    found = chain(_from_file(template, path, load), _from_examples(template), _first_row(template, path))
     if template.kind is Kind.EVALUATION:
         # The examples are those of the prompt, and the rows are what it asks.
-        found.sort(key=lambda sample: sample.name.startswith("example "))
-    return (*found, placeholder_sample(snapshot, path))
+        return sorted(found, key=lambda sample: sample.name.startswith("example "))
+    return found
 
 
 def sample_named(snapshot: Snapshot, path: str, name: str) -> Sample:
@@ -105,9 +136,10 @@ def row_samples(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
 def placeholder_sample(snapshot: Snapshot, path: str) -> Sample:
     """Values for the inputs of the file and of everything that it includes; none for functions."""
     template = snapshot.template(path)
-    if template and template.kind is Kind.OBJECT and (saved := saved_prompt_in(template.declarations.data)):
+    source = _placeholder_source(template)
+    if template and (saved := _saved_prompt(template)):
         values = {key: placeholder(key, Shape(), {}) for key in saved.input_keys if key}
-        return Sample(PLACEHOLDERS, "made from the fields of the instruction", values)
+        return Sample(PLACEHOLDERS, source, values)
     data = {
         each.name: placeholder(each.name, each.shape, each.schema or _schema_below(snapshot, each))
         for each in inputs_of(snapshot, path)
@@ -116,7 +148,17 @@ def placeholder_sample(snapshot: Snapshot, path: str) -> Sample:
     if template and template.kind is Kind.EVALUATION:
         for column in columns_of(template):
             data.setdefault(column, placeholder(column, Shape(), {}))
-    return Sample(PLACEHOLDERS, "made from how the inputs are used", data)
+    return Sample(PLACEHOLDERS, source, data)
+
+
+def _placeholder_source(template: Template | None) -> str:
+    if template and _saved_prompt(template):
+        return "made from the fields of the instruction"
+    return "made from how the inputs are used"
+
+
+def _saved_prompt(template: Template) -> SavedPrompt | None:
+    return saved_prompt_in(template.declarations.data) if template.kind is Kind.OBJECT else None
 
 
 def _schema_below(snapshot: Snapshot, needed: NeededInput) -> Mapping[str, Any]:
@@ -167,14 +209,25 @@ def _from_file(template: Template, path: str, load: Callable[[Path], Any] | None
 
 
 def _loaded(file: Path) -> Any:
+    is_json = file.suffix == ".json"
     try:
+        if file.stat().st_size > (_MOST_JSON_BYTES if is_json else _MOST_YAML_BYTES):
+            most = (_MOST_JSON_BYTES if is_json else _MOST_YAML_BYTES) // _MEGABYTE
+            raise Failure(
+                f"the samples file is larger than {most} MB, and is read whole",
+                FilePlace(file),
+                "put many rows into a data set (`.jsonl` or `.csv`), which is read row by row",
+            )
         text = file.read_text("utf-8")
-        if file.suffix == ".json":
+        if is_json:
             return json.loads(text)
         # libyaml crashes on what is nested too deeply, which this looks at first.
         if (error := compose(text, Span, lambda _span: False).error) is not None:
             raise ValueError(error.message)  # noqa: TRY301  (it is reported as its neighbours are)
-        return yaml.load(text, Loader=_Loader)  # noqa: S506  (safe)
+        loaded = yaml.load(text, Loader=_Loader)  # noqa: S506  (safe)
+        if is_boundless(loaded):
+            raise ValueError("a value holds itself through an alias (`*name`)")  # noqa: TRY301  (as above)
+        return loaded  # noqa: TRY300  (as above)
     except OSError as error:
         raise Failure(
             f"the samples file cannot be read: {error.strerror}",
@@ -187,7 +240,7 @@ def _loaded(file: Path) -> Any:
 
 
 def _from_examples(template: Template) -> Iterator[Sample]:
-    if template.kind is Kind.OBJECT and (saved := saved_prompt_in(template.declarations.data)):
+    if saved := _saved_prompt(template):
         for number, inputs in enumerate(example_inputs(saved), start=1):
             yield Sample(f"example {number}", "the examples", dict(inputs))
         return

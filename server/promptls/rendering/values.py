@@ -9,14 +9,36 @@ from __future__ import annotations
 import base64
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
+
+_MOST_VALUES: Final = 2_000_000
+
+
+def is_boundless(value: Any) -> bool:
+    """Whether a value holds itself, or comes to millions of values, as YAML makes of a few aliases."""
+    waiting, count = [value], 0
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, Mapping):
+            held: Any = [*current.keys(), *current.values()]
+        elif isinstance(current, list | tuple | set | frozenset):
+            held = current
+        else:
+            continue
+        count += len(held)
+        if count > _MOST_VALUES:
+            return True
+        waiting += held
+    return False
 
 
 def pack(value: Any) -> Any:
     """`value` as JSON that `unpack` turns back into the same value; tuples and sets become lists.
 
-    Raises TypeError for values that YAML and JSON cannot hold, and ValueError for one that holds itself.
+    Raises TypeError for values that YAML and JSON cannot hold, and ValueError for one without bounds.
     """
+    if is_boundless(value):
+        raise ValueError("A value holds itself, or comes to millions of values through YAML aliases.")
     try:
         return _pack(value)
     except RecursionError:

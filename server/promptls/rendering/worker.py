@@ -79,6 +79,8 @@ class RenderWorker:
         self._coming: dict[str, tuple[RenderJob, asyncio.Task[Rendering | RenderFailure]]] = {}
         self._numbers = 0
         self._at_work: tuple[str, int | None] | None = None
+        self._loaded: set[str] = set()
+        """The encodings that the process has ready, so that a job runs from the moment it is sent."""
 
     async def render(self, job: RenderJob) -> Rendering | RenderFailure:
         """The outcome of `job`. Never raises for what is wrong with the job."""
@@ -209,7 +211,7 @@ class RenderWorker:
                     raise SupersededError
                 self._at_work = job.path, number
                 try:
-                    answer = await self._exchange(request, tell)
+                    answer = await self._exchange(request, tell, job.encoding)
                 except _LateError as error:
                     return self._timed_out(job, error.place)
                 except (EOFError, OSError) as error:
@@ -250,21 +252,30 @@ class RenderWorker:
                 return answer
         raise CountingError("The process that counts tokens cannot be started, or ends at once.")
 
-    async def _exchange(self, request: dict[str, Any], tell: Tell | None = None) -> dict[str, Any]:
-        """The answer to `request`; raises _LateError, EOFError or OSError, and then the process is gone."""
+    async def _exchange(
+        self, request: dict[str, Any], tell: Tell | None = None, encoding: str | None = None
+    ) -> dict[str, Any]:
+        """The answer to `request`; raises _LateError, EOFError or OSError, and then the process is gone.
+
+        Of a job, `encoding` is the one that it counts with: its time begins when that is loaded.
+        """
         process = await self._running()
         assert process.stdin is not None
         self._requests += 1
         number = self._requests
-        process.stdin.write(frames.encode({"id": number, **request}))
+        is_ready = encoding in self._loaded
+        message = {"id": number, **request, "tells_start": encoding is not None and not is_ready}
+        process.stdin.write(frames.encode(message))
         await process.stdin.drain()
-        deadline = time.monotonic() + self.limits.start_seconds
+        seconds = self.limits.seconds if is_ready else self.limits.start_seconds
+        deadline = time.monotonic() + seconds
         place: tuple[str, int] | None = None
         while True:
             message = await self._receive(process, deadline, place)
             if message.get("id") != number:
                 continue
             if "started" in message:
+                self._loaded.add(message["started"])
                 deadline = time.monotonic() + self.limits.seconds
             elif "progress" in message:
                 deadline = time.monotonic() + self.limits.seconds
@@ -297,6 +308,7 @@ class RenderWorker:
         if self._process is not None and self._process.returncode is None:
             return self._process
         await self._stop()
+        self._loaded.clear()
         memory = self.limits.memory_bytes
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,

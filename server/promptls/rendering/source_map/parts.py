@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import yaml
 
-from promptls.rendering.source_map.pieces import Leaf, MappedText, SourceFile, concatenated, leaves_of
+from promptls.rendering.source_map.pieces import (
+    Leaf,
+    MappedText,
+    SourceFile,
+    concatenated,
+    leaves_of,
+    made_of,
+)
 from promptls.rendering.source_map.rendered import RenderedMap, Segment
-from promptls.rendering.source_map.scalars import scalar_runs
+from promptls.rendering.source_map.scalars import scalar_bounds, scalar_runs
 from promptls.systems.prompt_poet.cleanup import DEFAULT_MARKERS, Markers, clean_content, clean_section
 from promptls.systems.prompt_poet.parts import PromptPart
 
+_KEPT_VALUES: Final = 4_096
+_LONGEST_KEPT: Final = 10_000
+"""Values of more characters are not kept: all that are kept must fit into the memory of a small process."""
 _RENDERED: Final = SourceFile("", (), 0)
 """The rendered text as a file: contents are made of its pieces with the very functions of Prompt Poet."""
 
@@ -34,7 +45,10 @@ def part_segments(
 
 def mapped_value(text: str, key: Any, node: Any) -> MappedText:
     """The value of a scalar of the rendered `text`, made of pieces of it; `key` is its key's node."""
-    return _mapped(text, key, node)
+    start, end = scalar_bounds(text, node)
+    found = _value(text[start:end], node.value, node.style, key.start_mark.column)
+    leaves = [leaf._replace(start=leaf.start + start, end=leaf.end + start) for leaf in leaves_of(found)]
+    return MappedText(node.value, leaves)
 
 
 def segments_of(rendered: RenderedMap, content: str) -> list[Segment]:
@@ -49,10 +63,10 @@ def _content(text: str, item: Any, part: PromptPart, markers: Markers) -> Mapped
     if part.sections:
         _, sections = _entry(item, "sections")
         nodes = sections.value if isinstance(sections, yaml.SequenceNode) else ()
-        texts = [clean_section(_mapped(text, *_entry(node, "content")), markers) for node in nodes]
+        texts = [_cleaned(text, *_entry(node, "content"), clean_section, markers) for node in nodes]
         found = concatenated(texts).strip()
     else:
-        found = clean_content(_mapped(text, *_entry(item, "content")), markers)
+        found = _cleaned(text, *_entry(item, "content"), clean_content, markers)
     if found == part.content and type(found) is MappedText:
         return found
     return MappedText(
@@ -69,18 +83,41 @@ def _entry(item: Any, key: str) -> tuple[Any, Any]:
     return found
 
 
-def _mapped(text: str, key: Any, node: Any) -> MappedText:
-    """The value of a scalar, made of pieces of the text."""
+def _cleaned(text: str, key: Any, node: Any, clean: Callable[[str, Markers], str], markers: Markers) -> str:
+    """The value of a scalar as `clean` leaves it, made of pieces of the text."""
     if not isinstance(node, yaml.ScalarNode):
-        return MappedText("", [])
-    runs = scalar_runs(text, node, key.start_mark.column)
+        return clean(MappedText("", []), markers)
+    start, end = scalar_bounds(text, node)
+    value = text[start:end], node.value, node.style, key.start_mark.column
+    if end - start > _LONGEST_KEPT:
+        leaves = _cleaned_leaves.__wrapped__(*value, clean, markers)
+    else:
+        leaves = _cleaned_leaves(*value, clean, markers)
+    return made_of([leaf._replace(start=leaf.start + start, end=leaf.end + start) for leaf in leaves])
+
+
+@lru_cache(maxsize=_KEPT_VALUES)
+def _cleaned_leaves(
+    raw: str,
+    value: str,
+    style: str | None,
+    indent: int,
+    clean: Callable[[str, Markers], str],
+    markers: Markers,
+) -> list[Leaf]:
+    """The leaves of a cleaned value, which lead to `raw`: most values of a prompt stay as they are."""
+    return leaves_of(clean(_value(raw, value, style, indent), markers))
+
+
+def _value(raw: str, value: str, style: str | None, indent: int) -> MappedText:
+    """The value that is written `raw`, made of pieces of that."""
+    runs = scalar_runs(raw, value, style, indent)
     if runs is None:
-        start, end = node.start_mark.index, node.end_mark.index
-        return MappedText(node.value, [Leaf(node.value, _RENDERED, start, end)])
+        return MappedText(value, [Leaf(value, _RENDERED, 0, len(raw))])
     return MappedText(
-        node.value,
+        value,
         [
-            Leaf(run.text, _RENDERED, run.start, run.end, is_text=text[run.start : run.end] == run.text)
+            Leaf(run.text, _RENDERED, run.start, run.end, is_text=raw[run.start : run.end] == run.text)
             for run in runs
         ],
     )

@@ -40,25 +40,30 @@ class Run(NamedTuple):
     end: int
 
 
-def scalar_runs(text: str, node: Any, indent: int) -> list[Run] | None:
-    """The runs of the value of a scalar `node` that libyaml read from `text`; None where they do not fit it.
+def scalar_bounds(text: str, node: Any) -> tuple[int, int]:
+    """Where a scalar `node` that libyaml read from `text` begins and ends there."""
+    start: int = node.start_mark.index
+    end: int = node.end_mark.index
+    # libyaml takes it for the mark of an encoding, and does not count it.
+    return (start + 1, end + 1) if text.startswith("\ufeff") else (start, end)
 
-    `indent` is the column of the mapping that the scalar is a value of.
+
+def scalar_runs(raw: str, value: str, style: str | None, indent: int) -> list[Run] | None:
+    """The runs of the `value` that libyaml read from the text `raw`; None where they do not fit it.
+
+    `style` is how the scalar is written, as libyaml names it, and `indent` the column of the mapping that
+    it is a value of. The runs count from the beginning of `raw`.
     """
-    start, end = node.start_mark.index, node.end_mark.index
-    if text.startswith("\ufeff"):
-        # libyaml takes it for the mark of an encoding, and does not count it.
-        start, end = start + 1, end + 1
-    properties = _PROPERTIES.match(text, start, end)
-    start = properties.end() if properties else start
-    if node.style in {"|", ">"}:
-        runs = _block(text, start, indent)
-    elif node.style in {"'", '"'}:
-        runs = _folded(text, start + 1, end - 1, node.style)
+    properties = _PROPERTIES.match(raw)
+    start = properties.end() if properties else 0
+    if style in {"|", ">"}:
+        runs = _block(raw, start, indent)
+    elif style in {"'", '"'}:
+        runs = _folded(raw, start + 1, len(raw) - 1, style)
     else:
-        runs = _folded(text, start, end, "")
-    found = _merged(text, runs)
-    return found if "".join([run.text for run in found]) == node.value else None
+        runs = _folded(raw, start, len(raw), "")
+    found = _merged(raw, runs)
+    return found if "".join([run.text for run in found]) == value else None
 
 
 def _merged(text: str, runs: Iterator[Run]) -> list[Run]:
