@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,28 @@ def test_the_rooms_import_only_what_lies_below_them() -> None:
         [lint_imports, "--config", "pyproject.toml"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_every_room_has_its_paragraph_and_every_paragraph_its_room() -> None:
+    rooms = {path.parent.name for path in ROOMS.glob("*/__init__.py")}
+    page = (ROOT / "server/ARCHITECTURE.md").read_text("utf-8")
+    described = {
+        name
+        for line in page.splitlines()
+        if line.startswith("**`")
+        for name in re.findall(r"\*\*`(\w+)/`", line)
+    }
+    assert described == rooms
+
+
+def test_every_module_that_the_architecture_names_exists() -> None:
+    page = (ROOT / "server/ARCHITECTURE.md").read_text("utf-8")
+    missing = [
+        name
+        for name in sorted(set(re.findall(r"`([\w/]+\.py)`", page)))
+        if not (ROOT / name).is_file() and not any(ROOMS.parent.rglob(name))
+    ]
+    assert missing == []
 
 
 def test_every_module_says_what_its_one_job_is() -> None:
@@ -53,7 +76,8 @@ def test_the_rules_stand_in_the_order_of_their_names() -> None:
 
 
 def test_the_server_starts_without_the_components_that_only_its_requests_need() -> None:
-    heavy = {"pydantic", "tiktoken", "scipy", "httpx", "xllamacpp", "rich", "rapidfuzz", "sacrebleu"}
+    heavy = {"pydantic", "tiktoken", "scipy", "httpx", "xllamacpp", "rich", "rapidfuzz"}
+    heavy |= {"sacrebleu", "websockets"}
     code = "import sys, promptls.protocol.server; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert heavy & set(loaded.split()) == set()

@@ -1,1 +1,0 @@
-"""Test data made from documents: splitters, extractors, the knowledge graph, scenarios, queries."""
