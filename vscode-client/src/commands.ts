@@ -18,6 +18,7 @@ export const PANEL_COMMANDS = [
   "promptls.preview",
   "promptls.truncationLab",
   "promptls.runExperiment",
+  "promptls.leaveOneOut",
   "promptls.showResults",
   "promptls.compareRuns",
   "promptls.debugInformation",
@@ -52,6 +53,7 @@ export function registerCommands(context: CommandContext): vscode.Disposable {
       truncation.show(uri);
     }),
     "promptls.runExperiment": onPrompt((argument) => runExperiment(argument, context)),
+    "promptls.leaveOneOut": onPrompt((argument) => leaveOneOut(argument, context)),
     // A lens may name a run without a prompt.
     "promptls.showResults": (given) =>
       isRun(given) ? results.show(given) : showResults(given),
@@ -91,6 +93,21 @@ async function runExperiment(argument: CommandArgument, { session, results, keys
       // Not awaited: the message may stand for long.
       void vscode.window.showWarningMessage(`promptls: ${result.message}`);
     }
+  } catch (error) {
+    await showFailure(error instanceof Error ? error.message : String(error), keys);
+  }
+}
+
+/** Runs the experiment without each few-shot example in turn; the server opens the page with what each is worth. */
+async function leaveOneOut(argument: CommandArgument, { session, keys }: CommandContext): Promise<void> {
+  try {
+    const result = await session.executeWithProgress<{ message: string }>(
+      "promptls.leaveOneOut",
+      argument,
+      "Leaving out each example in turn",
+    );
+    // Not awaited: the message may stand for long.
+    void vscode.window.showInformationMessage(`promptls: ${result.message}`);
   } catch (error) {
     await showFailure(error instanceof Error ? error.message : String(error), keys);
   }
