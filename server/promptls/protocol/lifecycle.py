@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
-from promptls.protocol import configuration, settings_documents, watched_files
+from promptls.protocol import configuration, dataset_documents, settings_documents, watched_files
 from promptls.protocol.convert import path_of
 from promptls.protocol.preloading import preload
 
@@ -42,6 +42,7 @@ async def _prepare(session: Session) -> None:
         session.server.protocol.release()
     session.start(watched_files.register(session), "the registration of watched files")
     session.start(settings_documents.register(session), "the registration of settings files")
+    session.start(dataset_documents.register(session), "the registration of data sets")
 
 
 def did_change_workspace_folders(session: Session, params: types.DidChangeWorkspaceFoldersParams) -> None:

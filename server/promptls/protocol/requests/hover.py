@@ -10,6 +10,7 @@ from lsprotocol import types
 from promptls.features.hover import hover as hover_at
 from promptls.features.settings_file import explain_setting, is_settings_file
 from promptls.protocol.convert import from_position, path_of, to_range
+from promptls.protocol.dataset_documents import hover_dataset
 from promptls.protocol.plain_text import without_markdown
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ async def hover(session: Session, params: types.HoverParams) -> types.Hover | No
     path = path_of(params.text_document.uri)
     is_settings = is_settings_file(path)
     if not is_settings and session.prompt_path(params.text_document.uri) is None:
-        return None
+        return hover_dataset(session, params)
     newest = None if is_settings else await session.renderings.first(path)
     snapshot = session.snapshot
     template = snapshot.template(path)
