@@ -34,6 +34,8 @@ export class ExperimentTests implements vscode.Disposable {
   readonly #data = new WeakMap<vscode.TestItem, TestData>();
   readonly #prompts = new Map<string, PromptTests>();
   readonly #resolved = new Set<vscode.TestItem>();
+  /** What the last runs said, of each test of an experiment, when it was shown: it is shown again when it changes. */
+  readonly #shown = new WeakMap<vscode.TestItem, Map<string, string>>();
   readonly #subscriptions: vscode.Disposable[] = [];
   #pause: NodeJS.Timeout | undefined;
   #running = 0;
@@ -183,17 +185,16 @@ export class ExperimentTests implements vscode.Disposable {
 
   /** Shows the results of runs that were made elsewhere, or before this window was opened. */
   #showKnown(item: vscode.TestItem, found: ExperimentRows): void {
-    const verdicts = [
-      ...found.exampleVerdicts.map((verdict) => ["example", verdict] as const),
-      ...found.verdicts.map((verdict) => ["row", verdict] as const),
-    ];
-    if (verdicts.length === 0) {
+    const before = this.#shown.get(item);
+    const fresh = verdictsById(found).filter(([id, verdict]) => before?.get(id) !== JSON.stringify(verdict));
+    this.#remember(item, found);
+    if (fresh.length === 0) {
       return;
     }
     const run = this.#controller.createTestRun(new vscode.TestRunRequest([item]), "the last results", false);
     const stale: vscode.TestItem[] = [];
-    for (const [kind, verdict] of verdicts) {
-      const child = item.children.get(`${kind} ${String(verdict.number)}`);
+    for (const [id, verdict] of fresh) {
+      const child = item.children.get(id);
       if (child !== undefined) {
         show(run, child, verdict);
         if (verdict.stale) {
@@ -205,6 +206,10 @@ export class ExperimentTests implements vscode.Disposable {
     if (stale.length > 0) {
       this.#controller.invalidateTestResults(stale);
     }
+  }
+
+  #remember(item: vscode.TestItem, found: ExperimentRows): void {
+    this.#shown.set(item, new Map(verdictsById(found).map(([id, verdict]) => [id, JSON.stringify(verdict)])));
   }
 
   async #run(request: vscode.TestRunRequest, token: vscode.CancellationToken): Promise<void> {
@@ -290,6 +295,8 @@ export class ExperimentTests implements vscode.Disposable {
           show(run, child, verdict);
         }
       }
+      const { uri, experiment } = asked;
+      this.#remember(above, await this.#session.execute<ExperimentRows>("promptls.experimentRows", { uri, experiment }));
     } catch (error) {
       // One message at the experiment, and not one at each of thousands of rows.
       for (const item of items) {
@@ -307,6 +314,14 @@ export class ExperimentTests implements vscode.Disposable {
       this.#log.error(`The tests cannot be listed: ${messageOf(error)}`);
     }
   }
+}
+
+/** What the last runs say, by the ids of the tests. */
+function verdictsById(found: ExperimentRows): [string, RowVerdict][] {
+  return [
+    ...found.exampleVerdicts.map((verdict): [string, RowVerdict] => [`example ${String(verdict.number)}`, verdict]),
+    ...found.verdicts.map((verdict): [string, RowVerdict] => [`row ${String(verdict.number)}`, verdict]),
+  ];
 }
 
 function show(run: vscode.TestRun, item: vscode.TestItem, verdict: RowVerdict): void {

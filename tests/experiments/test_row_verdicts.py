@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from promptls.experiments.failed_rows import standing_failures
+from promptls.experiments.history import RunSummary
+from promptls.experiments.last_runs import last_runs
+from promptls.experiments.row_verdicts import newest_verdicts, row_verdicts
+from support.finished_run import write_run
+
+TABLE = (
+    "id,text,labels,response,predicted_labels,exact_match,exact_match_reason,error,seconds,row_number,model\n"
+    '1,one,a,"{""labels"": ""a""}",a,pass,,,0.5,1,first\n'
+    '1,one,a,"{""labels"": ""b""}",b,fail,not a,,0.25,1,second\n'
+    "2,two,b,,,,,it broke,,2,first\n"
+    '3,three,c,"{""labels"": ""c""}",c,pass,,,1,3,first\n'
+)
+PROMPT = "- name: a\n  content: x\n"
+
+
+def run_of(folder: Path, table: str = TABLE, name: str = "last-run", rows: str | None = None) -> RunSummary:
+    """A run over a data set, of all rows or of those that `rows` names."""
+    dataset = folder / "rows.csv"
+    dataset.write_text("text\none\ntwo\nthree\n", "utf-8")
+    run = write_run(folder / "a.yml.j2", PROMPT, table, experiment="main", dataset=dataset, name=name)
+    manifest = json.loads(run.manifest.read_text("utf-8"))
+    manifest["dataset"]["rows"] = rows
+    run.manifest.write_text(json.dumps(manifest), "utf-8")
+    return run
+
+
+def test_the_worst_result_of_a_row_counts_with_both_sides_in_one_form(tmp_path: Path) -> None:
+    first, second, third = row_verdicts(run_of(tmp_path))
+
+    assert (first.number, first.state, first.seconds) == (1, "failed", 0.75)
+    assert first.message == "exact_match says `fail`: not a with `second`"
+    assert (first.expected, first.actual) == ('{\n  "labels": "a"\n}', '{\n  "labels": "b"\n}')
+    assert (second.state, second.message, second.actual) == ("errored", "failed with `first`: it broke", "")
+    assert (third.state, third.message) == ("passed", "")
+
+
+def test_rows_that_were_run_again_have_their_newest_verdict(tmp_path: Path) -> None:
+    run_of(tmp_path, name="20260101-000000-a")
+    again = "id,text,response,exact_match,error,row_number,model\n1,one,x,pass,,1,first\n"
+    run_of(tmp_path, again, name="20260102-000000-a", rows="1,")
+    of_example = "id,text,response,exact_match,error,row_number,model\nexample 3,z,x,fail,,3,first\n"
+    run_of(tmp_path, of_example, name="20260103-000000-a", rows="example 3")
+
+    runs = last_runs(tmp_path / "a.yml.j2", "main")
+
+    assert runs.scored is not None
+    assert runs.scored.name == "20260101-000000-a"
+    assert [run.name for run in runs.later] == ["20260103-000000-a", "20260102-000000-a"]
+    assert [(run.name, row.number) for run, row in standing_failures(runs.newest_first)] == [
+        ("20260101-000000-a", 2)
+    ]
+    found = newest_verdicts(run for run in runs.newest_first if run.rows_chosen != "example 3")
+    assert {verdict.number: verdict.state for _, verdict in found} == {1: "passed", 2: "errored", 3: "passed"}
+
+
+def test_a_run_of_an_older_prompt_says_nothing_against_rows(tmp_path: Path) -> None:
+    run_of(tmp_path, name="20260101-000000-a")
+    prompt = tmp_path / "a.yml.j2"
+
+    stale = last_runs(prompt, "main", unsaved={str(prompt): PROMPT.replace("x", "y")})
+
+    assert list(standing_failures(stale.newest_first)) == []
