@@ -31,7 +31,8 @@ class RowQuery:
 
     `kind`: those that every metric finds good, those that are not (`failing`), those without an answer
     (`error`) or whose answer has the wrong form (`problem`). `search` is text that a cell has, in whatever
-    case; `equal` are cells with exactly this text, by column. `sort` is a column; numbers are sorted as such.
+    case; `equal` are cells with exactly this text, by column. `sort` is a column; numbers are sorted as
+    such, and rows without a value stand at the end.
     """
 
     kind: Kind = "all"
@@ -196,8 +197,9 @@ def _found(index: TableIndex, query: RowQuery, not_good: tuple[tuple[str, str], 
     found = [
         (cells.get(query.sort, ""), place) for place, cells in enumerate(index.all_lines()) if fits(cells)
     ]
-    found.sort(key=_order([cell for cell, _ in found]), reverse=query.descending)
-    return array("Q", (place for _, place in found))
+    order = _order([cell for cell, _ in found])
+    with_value = sorted((each for each in found if each[0]), key=order, reverse=query.descending)
+    return array("Q", (place for _, place in [*with_value, *(each for each in found if not each[0])]))
 
 
 def _condition(query: RowQuery, not_good: tuple[tuple[str, str], ...]) -> Callable[[Mapping[str, str]], bool]:
@@ -220,13 +222,13 @@ def _condition(query: RowQuery, not_good: tuple[tuple[str, str], ...]) -> Callab
     return fits
 
 
-def _order(cells: list[str]) -> Callable[[tuple[str, int]], tuple[bool, Any]]:
-    """What found rows are sorted by; those without a value stand at one end."""
+def _order(cells: list[str]) -> Callable[[tuple[str, int]], Any]:
+    """What found rows that have a value are sorted by: numbers as such, where all are."""
     try:
         numbers = {cell: float(cell) for cell in set(cells) if cell}
     except ValueError:
-        return lambda found: (not found[0], found[0].casefold())
-    return lambda found: (not found[0], numbers.get(found[0], 0.0))
+        return lambda found: found[0].casefold()
+    return lambda found: numbers[found[0]]
 
 
 def _not_good(run: RunSummary) -> tuple[tuple[str, str], ...]:

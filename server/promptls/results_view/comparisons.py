@@ -10,6 +10,7 @@ from typing import Any
 from promptls.experiments.comparison import Comparison, compare_with
 from promptls.experiments.history import RunSummary
 from promptls.experiments.result_pages import paired_lines
+from promptls.results_view.kept import kept_by_tables
 from promptls.results_view.scores import number_of
 from promptls.text.failure import Failure
 
@@ -17,6 +18,7 @@ from promptls.text.failure import Failure
 MOST_POINTS = 2000
 
 
+@kept_by_tables
 def comparisons_json(runs: Sequence[RunSummary]) -> list[dict[str, Any]]:
     """The comparison of each other run with the first; where two cannot be compared, `problem` says why."""
     first, *others = runs

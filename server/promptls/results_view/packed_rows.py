@@ -78,10 +78,9 @@ def _most_telling(states: Sequence[str], sizes: Sequence[int], most: int) -> lis
     """The places of the rows that fit, those that are not good first; in the table's order."""
     kept = []
     for place in sorted(range(len(states)), key=lambda each: (states[each] == "g", each)):
-        most -= sizes[place]
-        if most < 0:
-            break
-        kept.append(place)
+        if sizes[place] <= most:
+            most -= sizes[place]
+            kept.append(place)
     return sorted(kept)
 
 
@@ -98,10 +97,11 @@ def _messages(run: RunSummary, hashes: Sequence[str], most: int) -> tuple[dict[s
             messages = cache.messages(digest)
             if messages is None:
                 continue
-            most -= len(json.dumps(messages, ensure_ascii=False))
-            if most < 0:
+            size = len(json.dumps(messages, ensure_ascii=False))
+            if size > most:
                 too_large.add(digest)
             else:
+                most -= size
                 found[digest] = messages
     finally:
         cache.close()

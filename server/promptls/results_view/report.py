@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from promptls.experiments.history import RunSummary
-from promptls.models.keys import key_mask
+from promptls.models.keys import KeyMask, key_mask
 from promptls.results_view.packed_rows import MOST_CELLS, packed_pairs, packed_rows
 from promptls.results_view.view import results_view
 from promptls.text.failure import Failure
@@ -55,7 +55,8 @@ def report_html(runs: Sequence[RunSummary], most_cells: int = MOST_CELLS) -> str
         run["leftOut"] = words
     value = {"view": view, "tables": tables, "pairs": [packed_pairs(runs[0], other) for other in runs[1:]]}
     # What was written before a key was one must not leave in a file that is handed on.
-    text = key_mask().mask(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    mask = KeyMask(tuple(json.dumps(secret, ensure_ascii=False)[1:-1] for secret in key_mask().secrets))
+    text = mask.mask(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
     packed = gzip.compress(text.encode("utf-8", "replace"), 6, mtime=0)
     style = "\n".join(_file(name) for name in _STYLES).replace("</style", r"<\/style")
     script = _file(_SCRIPT).replace("</script", r"<\/script").replace("<!--", r"<\!--")

@@ -13,6 +13,7 @@ from promptls.experiments.manifest import manifest_of
 from promptls.experiments.result_pages import run_json
 from promptls.experiments.run_index import known_runs
 from promptls.results_view.comparisons import comparisons_json
+from promptls.results_view.kept import kept_by_tables
 from promptls.results_view.notes import notes_json, notes_of
 from promptls.results_view.scores import scores_json
 from promptls.text.failure import Failure
@@ -72,14 +73,14 @@ def _run(run: RunSummary) -> dict[str, Any]:
         "dirty": (manifest.get("git") or {}).get("dirty"),
         "columns": said["columns"],
         "expected": expected_columns(said["columns"]),
-        "metrics": scores_json(run),
+        "metrics": _metrics([run]),
         "byModel": [
             {"model": model, "scores": {metric.name: metric.text for metric in run.of_model(model)}}
             for model in run.models
         ]
         if len(run.models) > 1
         else [],
-        "classes": _classes(run),
+        "classes": _classes([run]),
         "notes": notes_json(notes),
         "notesProblem": problem,
         "leftOut": [],
@@ -104,10 +105,16 @@ def _notes(run: RunSummary) -> tuple[dict[int, Any], str | None]:
         return {}, str(failure)
 
 
-def _classes(run: RunSummary) -> list[dict[str, Any]]:
+@kept_by_tables
+def _metrics(runs: Sequence[RunSummary]) -> list[dict[str, Any]]:
+    return scores_json(runs[0])
+
+
+@kept_by_tables
+def _classes(runs: Sequence[RunSummary]) -> list[dict[str, Any]]:
     """The classification reports of the run; none where no column holds classes."""
     try:
-        return [asdict(report) for report in classifications(run)]
+        return [asdict(report) for report in classifications(runs[0])]
     except Failure:
         return []
 

@@ -36,7 +36,7 @@ function isOfKind(kind: KnownRow["kind"], wanted: RowKind): boolean {
   return wanted === "all" || kind === wanted || (wanted === "failing" && kind !== "good");
 }
 
-/** By number where every cell is one; rows without a value stand at one end. */
+/** By number where every cell is one; rows without a value stand at the end. */
 function sorted(rows: readonly KnownRow[], column: string, descending: boolean): KnownRow[] {
   const cells = rows.map((row) => row.cells[column] ?? "");
   const numbers = cells.map(Number);
@@ -44,9 +44,9 @@ function sorted(rows: readonly KnownRow[], column: string, descending: boolean):
   const folded = cells.map((cell) => cell.toLowerCase());
   const sign = descending ? -1 : 1;
   const order = (left: number, right: number): number => {
-    const emptiness = Number(cells[left] !== "") - Number(cells[right] !== "");
+    const emptiness = Number(cells[left] === "") - Number(cells[right] === "");
     if (emptiness !== 0) {
-      return sign * emptiness;
+      return emptiness;
     }
     const [one, other] = areNumbers ? [numbers[left] ?? 0, numbers[right] ?? 0] : [folded[left] ?? "", folded[right] ?? ""];
     return one < other ? -sign : one > other ? sign : 0;
