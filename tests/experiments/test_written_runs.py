@@ -12,10 +12,15 @@ from typing import Any
 import pytest
 
 from promptls.cli.main import main
-from promptls.experiments.client import run_in_process
-from promptls.experiments.events import Event, RowFinished, Started, Stopped
+from promptls.experiments.client import plan_in_process, run_in_process
+from promptls.experiments.events import Event, Finished, Planned, RowFinished, Started, Stopped
+from promptls.experiments.failed_rows import failed_rows, unchanged_dataset
 from promptls.experiments.history import last_run
+from promptls.experiments.journal import read_journal
 from promptls.experiments.request import RunRequest
+from promptls.experiments.written_plan import written_request
+from promptls.experiments.written_prepare import prepared_written
+from promptls.experiments.written_runner import run_written
 from promptls.features.experiment_runs import experiment_runs
 from promptls.text.failure import Failure
 from promptls.workspace.workspace import Workspace
@@ -52,7 +57,9 @@ def load_dataset():
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    # A run works in its file's folder from then on; the test's end leads back.
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "promptls.toml").write_text("")
     (tmp_path / "triage.yml.j2").write_text(PROMPT)
     (tmp_path / "evals").mkdir()
@@ -67,7 +74,9 @@ def request(project: Path, experiment: str = "triage", **more: Any) -> RunReques
 async def test_a_process_of_its_own_runs_it_and_history_knows_the_run(project: Path) -> None:
     events: list[Event] = []
     finished = await run_in_process(request(project), events.append)
-    assert isinstance(events[0], Started)
+    assert isinstance(events[0], Planned)
+    assert (events[0].rows, events[0].calls, events[0].question) == (4, 4, None)
+    assert isinstance(events[1], Started)
     rows = [event for event in events if isinstance(event, RowFinished)]
     assert sorted(event.id for event in rows) == ["0", "1", "2", "3"]
     assert [event.error for event in rows if event.error] == ["RuntimeError: rate limit"]
@@ -109,8 +118,7 @@ async def test_a_cancelled_run_keeps_its_finished_rows(project: Path) -> None:
         await run
     stopped = events[-1]
     assert isinstance(stopped, Stopped)
-    lines = [json.loads(line) for line in Path(stopped.journal).read_text("utf-8").splitlines()]
-    assert sorted(line["id"] for line in lines) == [0, 1, 2]
+    assert sorted(result.id for result in read_journal(Path(stopped.journal))) == ["0", "1", "2"]
 
 
 def test_the_command_line_runs_it_and_asks_failed_rows_again(
@@ -133,14 +141,142 @@ def test_the_command_line_runs_it_and_asks_failed_rows_again(
     assert newest is not None
     with newest.results.open(encoding="utf-8", newline="") as stream:
         assert [row["response"] for row in csv.DictReader(stream)] == ["a", "bb", "cc", "dd"]
-    assert [(metric.name, metric.scored) for metric in newest.metrics] == [("right", 4), ("length", 1)]
+    assert [(metric.name, metric.scored) for metric in newest.metrics] == [("right", 4), ("length", 4)]
 
 
-def test_only_the_first_rows_can_be_run(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        main(["run", str(project / "triage.yml.j2"), "--experiment", "triage", "--rows", "2", "--json"]) == 0
+async def run_here(request: RunRequest) -> Finished:
+    """The end of a run in this process, which reads each Python file once."""
+    written = written_request(request)
+    assert written is not None
+    with prepared_written(written) as ready:
+        return await run_written(ready, lambda _: None)
+
+
+def responses(finished: Finished) -> dict[str, str]:
+    """What the table has, by the rows' numbers."""
+    with Path(finished.results).open(encoding="utf-8", newline="") as stream:
+        return {row["row_number"]: row.get("response", "") for row in csv.DictReader(stream)}
+
+
+@pytest.mark.parametrize(
+    ("rows", "numbers"),
+    [("2", "12"), ("1,3-4", "134"), ("text | length > 1", "24"), ("row_number == 4", "4")],
+)
+async def test_rows_are_chosen_as_those_of_any_experiment(rows: str, numbers: str, project: Path) -> None:
+    evals = project / "evals" / "evals.py"
+    evals.write_text(EVALS.replace("raise RuntimeError", "str"))
+    finished = await run_here(request(project, rows=rows))
+    assert "".join(responses(finished)) == numbers
+    assert finished.manifest["dataset"]["rows"] == rows
+
+
+async def test_the_rows_that_failed_are_run_alone_and_with_others_again(project: Path) -> None:
+    first = await run_here(request(project))
+    assert [number for number, response in responses(first).items() if not response] == ["3"]
+    failing = await run_here(request(project, rows="failing"))
+    assert list(responses(failing)) == ["3"]
+    some = await run_here(request(project, rows="3-4"))
+    retried = await run_here(RunRequest(retry_errors=some.manifest_path))
+    assert list(responses(retried)) == ["3", "4"]
+    assert retried.manifest["continues"] == some.manifest["run"]
+
+
+async def test_a_budget_stops_it_and_a_resume_calls_only_for_what_is_left(project: Path) -> None:
+    counted = EVALS.replace(
+        "    text = load", "    print(row['id'], file=open('calls', 'a'))\n    text = load"
     )
-    assert json.loads(capsys.readouterr().out)["totals"]["results"] == 2
+    (project / "evals" / "evals.py").write_text(counted.replace("raise RuntimeError", "str"))
+    with pytest.raises(Failure, match="the budget of 2 calls is spent after 2 of 4 rows"):
+        await run_here(request(project, max_calls=2))
+    (journal,) = (project / "experiments").glob("*.partial.jsonl")
+    planned = await plan_in_process(RunRequest(resume=str(journal)))
+    assert (planned.rows, planned.calls) == (4, 2)
+    finished = await run_here(RunRequest(resume=str(journal)))
+    assert list(responses(finished)) == ["1", "2", "3", "4"]
+    assert sorted((project / "evals" / "calls").read_text().split()) == ["0", "1", "2", "3"]
+    assert not journal.exists()
+    assert Path(finished.results).name == journal.name.replace(".partial.jsonl", ".csv")
+
+
+@pytest.mark.parametrize("changed", ["evals/evals.py", "triage.yml.j2"])
+async def test_a_run_whose_function_or_prompt_changed_is_not_mixed_with_another(
+    changed: str, project: Path
+) -> None:
+    with pytest.raises(Failure, match="budget"):
+        await run_here(request(project, max_calls=2))
+    (journal,) = (project / "experiments").glob("*.partial.jsonl")
+    with (project / changed).open("a") as stream:
+        stream.write("\n")
+    with pytest.raises(Failure, match="changed after this run began"):
+        await run_here(RunRequest(resume=str(journal)))
+    assert len(list(read_journal(journal))) == 2
+
+
+@pytest.mark.parametrize(
+    ("column", "more", "said"),
+    [
+        ('"cost": 0.4,', {"max_cost": 1.0}, "the budget of 1 US dollars is spent after 3 of 4"),
+        ("", {"max_cost": 1.0}, "`--max-cost` cannot be held: .* gives no number `cost`"),
+        ('"input_tokens": 6,', {"max_tokens": 10}, "the budget of 10 tokens is spent after 2 of 4"),
+        ("", {"max_tokens": 10}, "gives no number `input_tokens`"),
+        ("", {"seed": 7}, "takes no `seed`"),
+        ("", {"repeats": 3}, "called once for each row"),
+        ("", {"engine": "ray"}, "no Ray cluster is asked for"),
+        ("", {"rows": "depth > 1"}, "cannot be answered for row 1"),
+        ("", {"rows": "9,"}, "no row of the data set is chosen by `9,`"),
+    ],
+)
+async def test_what_can_be_held_is_and_what_cannot_is_said(
+    column: str, more: dict[str, Any], said: str, project: Path
+) -> None:
+    text = EVALS.replace("raise RuntimeError", "str").replace('"response":', f'{column} "response":')
+    (project / "evals" / "evals.py").write_text(text)
+    with pytest.raises(Failure, match=said):
+        await run_here(request(project, concurrency=1, **more))
+
+
+async def test_a_seed_reaches_the_function_and_a_retry(project: Path) -> None:
+    text = EVALS.replace("experiment_name):", "experiment_name, seed=0):").replace(
+        '"response": text', '"response": f"{seed}"'
+    )
+    (project / "evals" / "evals.py").write_text(text)
+    first = await run_in_process(request(project, seed=7), lambda _: None)
+    assert set(responses(first).values()) == {"7", ""}
+    text = text.replace("raise RuntimeError", "str")
+    (project / "evals" / "evals.py").write_text(text)
+    again = await run_in_process(RunRequest(retry_errors=first.manifest_path), lambda _: None)
+    assert set(responses(again).values()) == {"7"}
+
+
+async def test_many_rows_ask_first_where_nobody_knows_what_they_cost(project: Path) -> None:
+    (project / "promptls.toml").write_text("[ask_above]\ncalls = 3\n")
+    planned = await plan_in_process(request(project))
+    assert planned.question == "The run calls `triage` for 4 rows, and what that costs is not known. Run it?"
+    assert not list(project.glob("experiments/*"))
+
+
+def test_what_would_be_run_is_said_without_a_call(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["run", str(project / "triage.yml.j2"), "--experiment", "triage", "--dry-run"]
+    assert main([*command, "--rows", "3"]) == 0
+    assert "3 rows: 3 calls of the function" in capsys.readouterr().out
+    assert main([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["calls"] == 4
+    assert not (project / "experiments").exists()
+
+
+async def test_failing_rows_of_a_data_set_in_a_file_are_known_by_their_lines(project: Path) -> None:
+    (project / "datasets").mkdir()
+    (project / "datasets" / "tickets.csv").write_text("id,text\n0,a\n2,b\n")
+    text = EVALS[: EVALS.index("def load_dataset")].replace('row["id"] == 2', 'row["id"] == "2"')
+    text += 'def load_dataset():\n    return Dataset.load("tickets", "local/csv", root_dir="..")\n'
+    (project / "evals" / "evals.py").write_text(text)
+    await run_here(request(project))
+    run = last_run(project / "triage.yml.j2")
+    assert run is not None
+    assert unchanged_dataset(run) == project / "datasets" / "tickets.csv"
+    assert [(row.number, row.message) for row in failed_rows(run)] == [
+        (2, "failed: RuntimeError: rate limit")
+    ]
 
 
 def test_lenses_offer_it_on_the_prompt_with_its_last_scores(project: Path) -> None:

@@ -7,15 +7,19 @@ import asyncio
 import contextlib
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptls.cli.terminal import paint, shown_path
+from promptls.cli.questions import ask_before_spending
+from promptls.cli.terminal import paint, print_json, shown_path
+from promptls.text.counted import counted
 
 if TYPE_CHECKING:
     from promptls.experiments.events import Finished
     from promptls.experiments.request import RunRequest
     from promptls.experiments.written_plan import WrittenRequest
+    from promptls.experiments.written_prepare import PreparedWritten
 
 
 def in_python(requests: list[RunRequest]) -> tuple[list[RunRequest], list[WrittenRequest]]:
@@ -37,10 +41,21 @@ def run_in_python(written: list[WrittenRequest], arguments: argparse.Namespace) 
     return [finished for each in written if (finished := _run(each, arguments)) is not None]
 
 
+def _heading(ready: PreparedWritten, folder: Path) -> str:
+    """The rows and the calls, on one line."""
+    rows, path = ready.plan.rows, ready.plan.rows.path
+    source = f" of {os.path.relpath(path, folder)}" if path is not None else ""
+    chosen = f" ({rows.choice.text})" if rows.choice.expression else ""
+    calls = counted(ready.planned.calls, "call")
+    asked = f", {ready.plan.told_model}" if ready.plan.told_model else ""
+    return f"{counted(ready.planned.rows, 'row')}{source}{chosen}{asked}: {calls} of the function"
+
+
 def _run(written: WrittenRequest, arguments: argparse.Namespace) -> Finished | None:
     from promptls.cli.progress import shown_progress
     from promptls.cli.run_report import print_run
     from promptls.experiments.history import last_run, read_run
+    from promptls.experiments.written_prepare import prepared_written
     from promptls.experiments.written_runner import run_written
 
     request, experiment = written
@@ -48,14 +63,23 @@ def _run(written: WrittenRequest, arguments: argparse.Namespace) -> Finished | N
     if not arguments.json:
         place = f"{shown_path(experiment.file)}:{experiment.line + 1}"
         print(f"{paint(shown_path(prompt), 'bold')}: experiment `{experiment.name}` of {place}", flush=True)
-    if request.only_plan:
-        return None
     before = last_run(prompt, experiment=experiment.name)
     folder = Path.cwd()
+    output = sys.stdout
     try:
-        # What the function prints is none of the output that programs read.
-        with shown_progress(quiet=arguments.json) as tell, contextlib.redirect_stdout(sys.stderr):
-            finished = asyncio.run(run_written(written, tell))
+        # What the file and its function print is none of the output that programs read.
+        with contextlib.redirect_stdout(sys.stderr), prepared_written(written) as ready:
+            if not arguments.json:
+                print(_heading(ready, folder), file=output, flush=True)
+            if request.only_plan:
+                if arguments.json:
+                    with contextlib.redirect_stdout(output):
+                        print_json(asdict(ready.planned))
+                return None
+            if not request.yes:
+                ask_before_spending([ready.planned])
+            with shown_progress(quiet=arguments.json) as tell:
+                finished = asyncio.run(run_written(ready, tell))
     finally:
         os.chdir(folder)
     if not arguments.json:

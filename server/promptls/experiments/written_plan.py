@@ -9,12 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from promptls.datasets.registry import open_dataset
 from promptls.experiments.definition import prompt_stem
-from promptls.experiments.find_run import find_run
+from promptls.experiments.failing_choice import failing_choice
+from promptls.experiments.find_run import find_interrupted, find_run
+from promptls.experiments.journal import read_header
 from promptls.experiments.manifest import manifest_of
 from promptls.experiments.request import RunRequest
+from promptls.experiments.row_choice import ALL_ROWS, FAILING, RowChoice, parse_rows
 from promptls.experiments.written_module import loaded_module, value_of
+from promptls.experiments.written_rows import FileRows, WrittenRows
 from promptls.meaning.template import Template
 from promptls.metrics.metric import Metric
 from promptls.text.failure import Failure, FilePlace, WrongUse
@@ -32,6 +35,7 @@ from promptls.workspace.python_experiments import (
 _PREFERRED = "load_dataset"
 _MODEL_PARAMETERS = ("model", "model_name")
 _NAME_PARAMETER = "experiment_name"
+_SEED_PARAMETER = "seed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +47,14 @@ class WrittenPlan:
     function: Callable[..., Any]
     model: Any
     """The pydantic model of the results; None where there is none."""
-    rows: Iterable[Any]
+    rows: WrittenRows
     arguments: Mapping[str, Any]
     metrics: Mapping[str, Metric]
     """The metrics whose scores the results hold, by the column."""
     asked_model: str
     """The model that the function was told to ask; the experiment's name where it is not told."""
+    told_model: str | None = None
+    """The model that the function was told to ask, by whoever runs it or by the project."""
 
     @property
     def is_asynchronous(self) -> bool:
@@ -66,17 +72,16 @@ class WrittenRequest(NamedTuple):
 def written_request(request: RunRequest) -> WrittenRequest | None:
     """The experiment in Python that a request is for; None where it is for one that a prompt declares.
 
-    It is named by its name or as `file.py:name`, or is that of a run whose failed rows are to be asked again.
-    Python files are read, and not run. Raises WrongUse for a file without such an experiment.
+    It is named by its name or as `file.py:name`, or is that of a run that is to be gone on with or whose
+    failed rows are to be asked again. Python files are read, and not run. Raises WrongUse for a file without
+    such an experiment.
     """
+    if request.resume is not None:
+        journal = find_interrupted(request.resume)
+        return _again(request, read_header(journal) or {}, journal.absolute().parent)
     if request.retry_errors is not None:
         run = find_run(request.retry_errors)
-        written_in = manifest_of(run.manifest).get("written_in")
-        if not isinstance(written_in, str):
-            return None
-        path = Path(os.path.normpath(run.manifest.absolute().parent / written_in))
-        again = replace(request, prompt=str(run.prompt), experiment=run.experiment)
-        return WrittenRequest(again, _in_file(path, run.experiment))
+        return _again(request, manifest_of(run.manifest), run.manifest.absolute().parent)
     name = request.experiment
     if name is None or not request.prompt:
         return None
@@ -106,6 +111,25 @@ def written_request(request: RunRequest) -> WrittenRequest | None:
     )
 
 
+def _again(request: RunRequest, header: Mapping[str, Any], folder: Path) -> WrittenRequest | None:
+    """The request for a former run of an experiment in Python, with its model, its seed and its rows."""
+    written_in = header.get("written_in")
+    if not isinstance(written_in, str):
+        return None
+    settings = header["settings"]
+    model = settings.get("model")
+    again = replace(
+        request,
+        prompt=os.path.normpath(folder / header["prompt"]),
+        experiment=header["experiment"],
+        models=[model] if model else [],
+        seed=settings.get("seed"),
+        rows=(header.get("dataset") or {}).get("rows"),
+    )
+    path = Path(os.path.normpath(folder / written_in))
+    return WrittenRequest(again, _in_file(path, header["experiment"]))
+
+
 def _in_file(path: Path, name: str) -> PythonExperiment:
     found = {each.name: each for each in findings_in_file(str(path)).experiments}
     if name not in found:
@@ -123,6 +147,7 @@ def written_plan(experiment: PythonExperiment, request: RunRequest) -> WrittenPl
     Raises Failure for a file that cannot be run, and WrongUse where nothing says which data set is meant,
     or what a parameter of the function is.
     """
+    _check_options(experiment, request)
     path, prompt = Path(experiment.file), Path(request.prompt)
     module = loaded_module(path)
     made = value_of(module, experiment.name, path)
@@ -133,12 +158,43 @@ def written_plan(experiment: PythonExperiment, request: RunRequest) -> WrittenPl
         for column, name in experiment.scores.items()
         if (metric := _metric(getattr(module, name, None), column)) is not None
     }
-    rows = _rows(experiment, module, request)
-    told = (str(arguments[name]) for name in _MODEL_PARAMETERS if name in arguments)
-    asked = next(told, experiment.name)
+    told = next((str(arguments[name]) for name in _MODEL_PARAMETERS if name in arguments), None)
     return WrittenPlan(
-        experiment, prompt, function, getattr(made, "experiment_model", None), rows, arguments, metrics, asked
+        experiment,
+        prompt,
+        function,
+        getattr(made, "experiment_model", None),
+        WrittenRows(_rows(experiment, module, request), _choice(experiment, request)),
+        arguments,
+        metrics,
+        told or experiment.name,
+        told,
     )
+
+
+def _choice(experiment: PythonExperiment, request: RunRequest) -> RowChoice:
+    if request.rows is None:
+        return ALL_ROWS
+    if str(request.rows) == FAILING:
+        return failing_choice(Path(request.prompt), experiment.name)
+    return parse_rows(str(request.rows))
+
+
+def _check_options(experiment: PythonExperiment, request: RunRequest) -> None:
+    """Raises WrongUse for what only an experiment that a prompt declares can be asked."""
+    place = FilePlace(experiment.file, experiment.line)
+    if request.engine == "ray" or request.ray_address is not None:
+        raise WrongUse(
+            f"the experiment `{experiment.name}` is a Python function, which no Ray cluster is asked for",
+            place,
+            "use Ray inside the function, or let the prompt declare the experiment",
+        )
+    if request.repeats is not None and request.repeats > 1:
+        raise WrongUse(
+            f"the experiment `{experiment.name}` is a Python function, which is called once for each row",
+            place,
+            "repeat the call inside the function",
+        )
 
 
 def _metric(found: Any, column: str) -> Metric | None:
@@ -165,6 +221,8 @@ def _arguments(
         model = find_project(prompt).settings.default_model
     if model is not None:
         known |= dict.fromkeys(_MODEL_PARAMETERS, model)
+    if request.seed is not None:
+        known[_SEED_PARAMETER] = request.seed
     missing = sorted(experiment.required - known.keys())
     if missing:
         listed = ", ".join(f"`{name}`" for name in missing)
@@ -174,6 +232,12 @@ def _arguments(
             "give the parameter a default, or run the experiment with its own `arun`",
         )
     named = inspect.signature(function).parameters
+    if request.seed is not None and _SEED_PARAMETER not in named:
+        raise WrongUse(
+            f"the experiment `{experiment.name}` takes no `{_SEED_PARAMETER}`",
+            FilePlace(experiment.file, experiment.line),
+            "give the function such a parameter, or leave out `--seed`",
+        )
     return {name: value for name, value in known.items() if name in named}
 
 
@@ -199,7 +263,7 @@ def _rows(experiment: PythonExperiment, module: Any, request: RunRequest) -> Ite
     shared = list(project.settings.experiments.values())
     if own or shared:
         path = prompt.parent / own[0].dataset if own else project.root / shared[0].dataset
-        return (dict(row.values) for row in open_dataset(path).rows())
+        return FileRows(path)
     raise WrongUse(
         f"nothing says which data set the experiment `{experiment.name}` is run on",
         FilePlace(experiment.file, experiment.line),

@@ -6,15 +6,13 @@ import asyncio
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Sized
 from pathlib import Path
-from typing import Any, TextIO, TypeAlias
+from typing import Any, TextIO
 
 from promptls.datasets.backends.cells import flat_row, json_line
 from promptls.experiments.row_function import RowFunction, RowOutcome
 
-OnRow: TypeAlias = Callable[[int, int, RowOutcome, float], None]
-"""Told of each finished row: how many are, its index from 0, what came of it, seconds since the beginning."""
 _EVERY: float = 0.1
 """Seconds between two lines of progress."""
 
@@ -28,10 +26,8 @@ class WrittenRun:
         concurrency: int,
         journal: Path | None = None,
         progress: TextIO | None = None,
-        on_row: OnRow | None = None,
     ) -> None:
         """`journal` is where each finished row is written at once, `progress` where a line tells of them."""
-        self._on_row = on_row
         self._function = function
         self._concurrency = concurrency
         self._journal = journal
@@ -73,8 +69,6 @@ class WrittenRun:
                 journal.write(f"{json_line(flat_row(values))}\n")
                 journal.flush()
             self._tell(total)
-            if self._on_row is not None:
-                self._on_row(len(self._outcomes), index, outcome, time.perf_counter() - self._began)
 
     @contextlib.contextmanager
     def _opened_journal(self) -> Iterator[TextIO | None]:

@@ -1,233 +1,237 @@
-"""Running a written experiment on a prompt: the same events, table and manifest as other runs have."""
+"""Running a written experiment on a prompt: with the events, journal and files of other runs."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import platform
-from collections.abc import Callable, Iterable, Mapping, Sized
+import json
+import time
+from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
-from itertools import islice
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-import promptls
-from promptls.datasets.backends.cells import flat_row, is_score
-from promptls.datasets.backends.local_csv import LocalCsv
+from promptls.datasets.backends.cells import flat_row, is_score, json_line
+from promptls.experiments.budget import Expected, Spending
 from promptls.experiments.definition import prompt_stem, results_folder
 from promptls.experiments.events import Event, Finished, RowFinished, Started, Stopped
-from promptls.experiments.find_run import find_run
-from promptls.experiments.git_state import git_state
-from promptls.experiments.history import RunSummary, row_results
-from promptls.experiments.manifest import FORMAT, ended_manifest, hash_of_text, relative, write_manifest
-from promptls.experiments.request import RunRequest
+from promptls.experiments.journal import Journal, create_journal
+from promptls.experiments.manifest import ended_manifest, write_manifest
 from promptls.experiments.row_function import RowFunction, RowOutcome
 from promptls.experiments.row_result import RowResult, Score
+from promptls.experiments.runner import BudgetSpentError
 from promptls.experiments.tally import Totals
 from promptls.experiments.written import DEFAULT_CONCURRENCY
-from promptls.experiments.written_plan import WrittenPlan, WrittenRequest, written_plan
-from promptls.experiments.written_results import free_name
-from promptls.experiments.written_run import WrittenRun
+from promptls.experiments.written_manifest import written_manifest
+from promptls.experiments.written_prepare import PreparedWritten
+from promptls.experiments.written_rows import NumberedRow
+from promptls.experiments.written_table import good_rows, write_written_table
 from promptls.metrics.metric import Metric
 from promptls.text.failure import Failure, FilePlace, WrongUse
 
-_OWN_COLUMNS: Final = frozenset({"error", "model", "repeat", "row_number"})
 
-
-async def run_written(written: WrittenRequest, on_event: Callable[[Event], None]) -> Finished:
+async def run_written(prepared: PreparedWritten, on_event: Callable[[Event], None]) -> Finished:
     """Call the function with each row, and write table and manifest beside those of the prompt's other runs.
 
-    The process works in the folder of the experiment's file, as when the file itself is run. A cancelled
-    run tells `Stopped` and keeps its finished rows in a journal. Raises Failure as `written_plan` does.
+    A cancelled run tells `Stopped` and keeps its finished rows in its journal, with which it can be gone on.
+    Raises `BudgetSpentError` when the budget is spent, and Failure where the data set cannot be read on or
+    nothing can be written.
     """
-    request, experiment = written
-    kept = {} if request.retry_errors is None else good_rows(find_run(request.retry_errors))
-    os.chdir(Path(experiment.file).parent)
-    plan = written_plan(experiment, request)
-    return await _Run(plan, request, kept, on_event).run()
+    started = datetime.now(timezone.utc).astimezone()
+    plan = prepared.plan
+    begun = prepared.header or written_manifest(prepared, started)
+    journal = prepared.journal or create_journal(
+        results_folder(plan.prompt), prompt_stem(plan.prompt), started
+    )
+    run = _Run(prepared, journal, on_event)
+    try:
+        finished = await run.to_its_end(begun)
+    except asyncio.CancelledError:
+        on_event(Stopped(journal.count, prepared.planned.rows, str(journal.path)))
+        raise
+    except BudgetSpentError as spent:
+        on_event(Stopped(journal.count, prepared.planned.rows, str(journal.path), spent.message))
+        raise
+    except Failure:
+        if not journal.count:
+            journal.remove()
+        raise
+    except OSError as error:
+        raise Failure(
+            f"the results cannot be written: {(error.strerror or str(error)).lower()}",
+            FilePlace(error.filename or journal.path),
+            f"free some space and go on with `promptls run --resume {journal.name}`",
+        ) from error
+    finally:
+        journal.close()
+    on_event(finished)
+    return finished
 
 
 class _Run:
+    """The calls that are going on, and what they came to so far."""
+
     def __init__(
-        self,
-        plan: WrittenPlan,
-        request: RunRequest,
-        kept: Mapping[int, RowOutcome],
-        on_event: Callable[[Event], None],
+        self, prepared: PreparedWritten, journal: Journal, on_event: Callable[[Event], None]
     ) -> None:
-        self._plan = plan
-        self._request = request
-        self._kept = kept
-        """What came of rows in the run before, by their index; they are not asked again."""
-        self._asked: list[int] = []
+        self._prepared = prepared
+        self._plan = prepared.plan
+        self._request = prepared.request
+        self._journal = journal
         self._on_event = on_event
-        self._started = datetime.now(timezone.utc).astimezone()
-        self._folder = results_folder(plan.prompt)
-        backend = LocalCsv(self._folder.parent)
-        stem = f"{self._started:%Y%m%d-%H%M%S}-{prompt_stem(plan.prompt)}"
+        self._began = time.perf_counter()
+        self._done = 0
+        self._spending = Spending(prepared.budget)
+
+    async def to_its_end(self, begun: dict[str, Any]) -> Finished:
+        """The table and the manifest are written, and the journal is gone."""
+        plan, journal = self._plan, self._journal
+        self._begin(begun)
+        self._on_event(
+            Started(journal.name, self._prepared.planned.rows, 0, 0, str(journal.path), journal.count)
+        )
+        await self._call_all()
+        table = journal.path.with_name(f"{journal.name}.csv")
+        write_written_table(table, journal, plan.experiment.name)
+        manifest = ended_manifest(begun, self._totals().summary())
+        write_manifest(table.with_suffix(".json"), manifest)
+        journal.remove()
+        return Finished(str(table), str(table.with_suffix(".json")), manifest)
+
+    def _begin(self, begun: dict[str, Any]) -> None:
+        if self._prepared.header is not None:
+            self._journal.forget_failed()
+            return
+        begun["run"] = self._journal.name
+        self._journal.describe(begun, [self._plan.asked_model], 1)
+        if self._prepared.retried is not None:
+            for result in good_rows(self._prepared.retried):
+                self._journal.append(result)
+
+    async def _call_all(self) -> None:
+        plan, request = self._plan, self._request
+        function = RowFunction(plan.function, (), plan.arguments, plan.model, request.timeout)
+        at_once = request.concurrency or (DEFAULT_CONCURRENCY if plan.is_asynchronous else 1)
+        due = (row for row in plan.rows if self._prepared.is_due(row))
+        workers = [asyncio.create_task(self._work(due, function)) for _ in range(at_once)]
         try:
-            self._name = free_name(backend, stem)
-        except OSError as error:
-            raise _unwritten(error, self._folder) from error
-        self._backend = backend
-        self._table = backend.path_of(self._name, "experiments")
-        self._journal = self._table.with_name(f"{self._name}.unfinished.jsonl")
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+        if self._spending.reached is not None:
+            raise BudgetSpentError(
+                f"the budget of {self._spending.reached} is spent after {self._journal.count} of "
+                f"{self._prepared.planned.rows} rows",
+                FilePlace(self._journal.path),
+                f"go on with a larger one: `promptls run --resume {self._journal.name} --max-calls …`",
+            )
 
-    async def run(self) -> Finished:
-        """The end of the run."""
-        plan, rows = self._plan, self._due(_chosen(self._plan.rows, self._request.rows))
-        total = len(rows) if isinstance(rows, Sized) else 0
-        self._on_event(Started(self._name, total, 0, 0, str(self._journal)))
-        function = RowFunction(plan.function, (), plan.arguments, plan.model, self._request.timeout)
-        at_once = self._request.concurrency or (DEFAULT_CONCURRENCY if plan.is_asynchronous else 1)
-        run = WrittenRun(function, at_once, self._journal, on_row=lambda *row: self._tell(total, *row))
-        try:
-            await run.work(rows)
-            finished = self._written(self._all(run.outcomes))
-        except asyncio.CancelledError:
-            self._table.unlink(missing_ok=True)
-            self._on_event(Stopped(len(run.outcomes), total, str(self._journal)))
-            raise
-        except Failure:
-            self._table.unlink(missing_ok=True)
-            raise
-        except OSError as error:
-            raise _unwritten(error, self._journal) from error
-        self._journal.unlink(missing_ok=True)
-        self._on_event(finished)
-        return finished
+    async def _work(self, due: Iterator[NumberedRow], function: RowFunction) -> None:
+        for row in due:
+            expected = Expected()
+            if not self._spending.allows(expected):
+                return
+            outcome = await function.call(row.row)
+            result = self._result(row, outcome)
+            self._journal.append(result)
+            self._settle(expected, result)
+            self._tell(result)
 
-    def _due(self, rows: Iterable[Any]) -> Iterable[Any]:
-        """The rows that are to be asked."""
-        if not self._kept:
-            return rows
-        due = [(index, row) for index, row in enumerate(rows) if index not in self._kept]
-        self._asked = [index for index, _ in due]
-        return [row for _, row in due]
+    def _settle(self, expected: Expected, result: RowResult) -> None:
+        budget = self._prepared.budget
+        tokens = (result.input_tokens or 0) + (result.output_tokens or 0)
+        self._spending.settle(expected, calls=1, tokens=tokens, cost=result.cost or 0.0)
+        unknown = (
+            (budget.cost is not None and result.cost is None, "cost", "--max-cost"),
+            (
+                budget.tokens is not None and result.input_tokens is None,
+                "input_tokens",
+                "--max-tokens",
+            ),
+        )
+        for is_unknown, column, option in unknown:
+            if is_unknown and result.error is None:
+                raise WrongUse(
+                    f"`{option}` cannot be held: the experiment `{self._plan.experiment.name}` gives no "
+                    f"number `{column}`",
+                    FilePlace(self._plan.experiment.file, self._plan.experiment.line),
+                    f"put `{column}` into what the function returns, or limit its calls: `--max-calls`",
+                )
 
-    def _all(self, outcomes: list[RowOutcome]) -> list[RowOutcome]:
-        """What came of every row, in the order of the data set."""
-        if not self._kept:
-            return outcomes
-        found = {**self._kept, **dict(zip(self._asked, outcomes, strict=True))}
-        return [found[index] for index in sorted(found)]
-
-    def _tell(self, total: int, done: int, index: int, outcome: RowOutcome, seconds: float) -> None:
-        result = self._result(index, outcome)
-        left = seconds / done * max(total - done, 0)
+    def _tell(self, result: RowResult) -> None:
+        self._done += 1
+        seconds = time.perf_counter() - self._began
+        rate = self._done / max(seconds, 1e-9)
+        total = max(self._prepared.planned.rows, self._journal.count)
         scores = {name: score.value for name, score in result.scores.items()}
+        left = (total - self._journal.count) / rate
         self._on_event(
             RowFinished(
                 result.id,
                 result.model,
                 result.error,
                 scores,
-                done,
-                max(total, done),
+                self._journal.count,
+                total,
                 seconds,
                 left,
-                done / max(seconds, 1e-9),
+                rate,
             )
         )
 
-    def _result(self, index: int, outcome: RowOutcome) -> RowResult:
-        values = _values(outcome)
+    def _result(self, row: NumberedRow, outcome: RowOutcome) -> RowResult:
+        given = outcome.result
+        columns = given if isinstance(given, dict) else dict(given.model_dump())
+        # What a file can hold of it: a run that is gone on with reads it back from there.
+        values: dict[str, Any] = json.loads(json_line(flat_row(columns)))
         scores = {
-            name: Score(value.value, value.reason) if is_score(value) else Score(value)
-            for name, value in values.items()
-            if name in self._plan.metrics or is_score(value)
+            name: Score(values[name], values.get(f"{name}_reason"))
+            for name in map(str, columns)
+            if name in self._plan.metrics or is_score(columns.get(name))
         }
         identity = values.get("id")
-        number = str(identity) if identity is not None and identity != "" else str(index + 1)
         return RowResult(
-            number, index + 1, index, self._plan.asked_model, 1, values, scores=scores, error=outcome.error
+            str(row.number if identity in {None, ""} else identity)
+            if isinstance(identity, str | int | float | None)
+            else str(row.number),
+            row.number,
+            row.number - 1,
+            self._plan.asked_model,
+            1,
+            values,
+            scores=scores,
+            error=outcome.error,
+            input_tokens=_whole(values.get("input_tokens")),
+            output_tokens=_whole(values.get("output_tokens")),
+            cost=_number(values.get("cost")),
+            digest=row.digest,
         )
 
-    def _written(self, outcomes: list[RowOutcome]) -> Finished:
-        plan = self._plan
-        results = [self._result(index, outcome) for index, outcome in enumerate(outcomes)]
-        totals = Totals(_metrics(plan, outcomes), [plan.asked_model])
-        for result in results:
+    def _totals(self) -> Totals:
+        """What all rows come to; of scores without a metric in the file, their values tell the kind."""
+        metrics = dict(self._plan.metrics)
+        for result in self._journal.results():
+            for name, score in result.scores.items():
+                if name not in metrics and score.value is not None:
+                    metrics[name] = _metric_of(name, score.value)
+        totals = Totals(list(metrics.values()), [self._plan.asked_model])
+        for result in self._journal.results():
             totals.add(result)
-        rows = [
-            {
-                **flat_row(_values(outcome)),
-                "error": outcome.error,
-                "model": plan.asked_model,
-                "repeat": 1,
-                "row_number": result.number,
-                "experiment_name": _values(outcome).get("experiment_name") or plan.experiment.name,
-            }
-            for outcome, result in zip(outcomes, results, strict=True)
-        ]
-        self._backend.write(self._table, rows)
-        manifest = ended_manifest(self._manifest(len(rows)), totals.summary())
-        write_manifest(self._table.with_suffix(".json"), manifest)
-        return Finished(str(self._table), str(self._table.with_suffix(".json")), manifest)
-
-    def _manifest(self, rows: int) -> dict[str, Any]:
-        plan = self._plan
-        files = (plan.prompt, Path(plan.experiment.file))
-        texts = {file: file.read_bytes().decode("utf-8", "surrogateescape") for file in files}
-        return {
-            "format": FORMAT,
-            "run": self._name,
-            "experiment": plan.experiment.name,
-            "written_in": relative(Path(plan.experiment.file), self._folder),
-            "prompt": relative(plan.prompt, self._folder),
-            "files": {relative(file, self._folder): hash_of_text(text) for file, text in texts.items()},
-            "prompt_hash": hash_of_text(texts[plan.prompt]),
-            "rendered": {"rows": rows, "failing": 0, "over_limit": 0, "tokens": 0},
-            "models": [{"name": plan.asked_model}],
-            "settings": {"metrics": list(plan.metrics), "concurrency": self._request.concurrency},
-            "git": git_state(plan.prompt.parent),
-            "versions": {"promptls": promptls.__version__, "python": platform.python_version()},
-            "started": self._started.isoformat(timespec="seconds"),
-            "continues": None,
-        }
+        return totals
 
 
-def good_rows(run: RunSummary) -> dict[int, RowOutcome]:
-    """What came of the rows of a run that did not fail, by their index from 0; every value is text."""
-    found = {}
-    for line in row_results(run):
-        if not line["error"]:
-            values = {name: value for name, value in line.items() if name not in _OWN_COLUMNS}
-            found[int(line["row_number"]) - 1] = RowOutcome(values, None)
-    return found
+def _metric_of(name: str, value: Any) -> Metric:
+    if isinstance(value, list):
+        return Metric(name, "ranking", None, list)
+    if isinstance(value, int | float):
+        return Metric(name, "numeric", None, float)
+    return Metric(name, "discrete", None, str)
 
 
-def _values(outcome: RowOutcome) -> dict[str, Any]:
-    result = outcome.result
-    return result if isinstance(result, dict) else dict(result.model_dump())
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _metrics(plan: WrittenPlan, outcomes: list[RowOutcome]) -> list[Metric]:
-    """The metrics of the columns, and for results of others what their values tell."""
-    metrics = dict(plan.metrics)
-    for outcome in outcomes:
-        for name, value in _values(outcome).items():
-            if name not in metrics and is_score(value) and value.value is not None:
-                numeric = isinstance(value.value, int | float)
-                kind = "numeric" if numeric else "ranking" if isinstance(value.value, list) else "discrete"
-                metrics[name] = Metric(name, kind, None, str)  # type: ignore[arg-type]  # one of the three
-    return list(metrics.values())
-
-
-def _chosen(rows: Iterable[Any], choice: int | str | None) -> Iterable[Any]:
-    if choice is None:
-        return rows
-    if str(choice).isdigit():
-        return list(islice(rows, int(choice)))
-    raise WrongUse(
-        f"of an experiment in Python, `{choice}` chooses no rows",
-        remedy="name how many of the first: `--rows 20`",
-    )
-
-
-def _unwritten(error: OSError, path: Path) -> Failure:
-    return Failure(
-        f"the results cannot be written: {(error.strerror or str(error)).lower()}",
-        FilePlace(error.filename or path),
-        "free some space and run again",
-    )
+def _whole(value: Any) -> int | None:
+    number = _number(value)
+    return None if number is None else int(number)

@@ -174,6 +174,8 @@ async def connected_cluster(
     check_cluster(address)
     # A run tells nobody about itself.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # What Ray's C++ part warns of goes to the error stream, and says nothing that a failure does not.
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
     import ray
 
     is_own = not ray.is_initialized()

@@ -1,0 +1,30 @@
+"""The question that somebody answers in the terminal before much is spent."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from promptls.text.failure import WrongUse
+
+if TYPE_CHECKING:
+    from promptls.experiments.events import Planned
+
+
+def ask_before_spending(plans: Iterable[Planned]) -> None:
+    """Raises `WrongUse` where much is to be spent, and nobody says that it may be."""
+    questions = [plan.question for plan in plans if plan.question is not None]
+    if not questions:
+        return
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        sys.stderr.write(f"{' '.join(questions)} [y/N] ")
+        sys.stderr.flush()
+        if sys.stdin.readline().strip().lower() in {"y", "yes"}:
+            return
+        raise WrongUse("nothing was run", remedy="a smaller run: `--rows 20`, or a budget: `--max-cost 0.5`")
+    raise WrongUse(
+        " ".join(questions).removesuffix(" Run it?"),
+        remedy="say `--yes` to run it, or run less: `--rows 20`, `--max-cost 0.5`; "
+        "`ask_above` in the settings says what is run without a question",
+    )

@@ -1,0 +1,27 @@
+"""The rows of an experiment that its runs did not find good."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from promptls.experiments.failed_rows import failing_numbers
+from promptls.experiments.last_runs import last_runs
+from promptls.experiments.row_choice import RowChoice, numbered_rows
+from promptls.text.failure import FilePlace, WrongUse
+
+
+def failing_choice(prompt: Path, experiment: str) -> RowChoice:
+    """The rows whose newest result is not good; raises `WrongUse` where no run says so of any."""
+    before = last_runs(prompt, experiment)
+    if before.scored is None:
+        raise WrongUse(
+            "no run says yet which rows fail",
+            FilePlace(prompt),
+            "run all rows first: leave out `--rows failing`",
+        )
+    numbers = failing_numbers(before.newest_first)
+    if not numbers:
+        raise WrongUse(
+            f"no row failed in {before.scored.name}", FilePlace(before.scored.results), "run all rows"
+        )
+    return numbered_rows(numbers)

@@ -1,0 +1,157 @@
+"""From a request for a written experiment to what can be run: a new run, or one that is gone on with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from promptls.experiments.budget import Budget
+from promptls.experiments.events import Planned
+from promptls.experiments.find_run import find_interrupted, find_run
+from promptls.experiments.history import RunSummary
+from promptls.experiments.journal import Journal, read_header, reopen_journal
+from promptls.experiments.manifest import hash_of_file
+from promptls.experiments.request import RunRequest
+from promptls.experiments.written_manifest import file_hashes
+from promptls.experiments.written_plan import WrittenPlan, WrittenRequest, written_plan
+from promptls.experiments.written_rows import NumberedRow
+from promptls.experiments.written_table import good_rows
+from promptls.models.prices import is_paid
+from promptls.models.registry import find_model
+from promptls.text.failure import FilePlace, WrongUse
+from promptls.workspace.project_settings import find_project
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedWritten:
+    """A plan with what it goes on from, and what is to be told before it is run."""
+
+    plan: WrittenPlan
+    request: RunRequest
+    planned: Planned
+    answered: Mapping[int, str]
+    """The hashes of the rows that need no call, by their numbers; empty where none is known."""
+    journal: Journal | None = None
+    header: dict[str, Any] | None = None
+    retried: RunSummary | None = None
+
+    @property
+    def budget(self) -> Budget:
+        """What the run may spend: calls of the function, and the tokens and the cost that it gives."""
+        request = self.request
+        return Budget(request.max_calls, request.max_tokens, request.max_cost)
+
+    def is_due(self, row: NumberedRow) -> bool:
+        """Whether the function is to be called with the row."""
+        return _is_due(row, self.answered)
+
+
+@contextmanager
+def prepared_written(written: WrittenRequest) -> Iterator[PreparedWritten]:
+    """What the request asks for, ready to be run; the experiment's file was run, and its function was not.
+
+    The process works in the folder of the experiment's file from here on, as when the file itself is run.
+    Raises Failure as `written_plan` does, and WrongUse for a run that cannot be gone on with.
+    """
+    request, experiment = written
+    header: dict[str, Any] | None = None
+    journal: Journal | None = None
+    retried: RunSummary | None = None
+    if request.resume is not None:
+        path = find_interrupted(request.resume).absolute()
+        header, journal = read_header(path), reopen_journal(path)
+    elif request.retry_errors is not None:
+        found = find_run(request.retry_errors)
+        retried = replace(found, results=found.results.absolute())
+        if not found.failed:
+            raise WrongUse(
+                f"no row of {found.name} failed", FilePlace(found.results), "there is nothing to retry"
+            )
+    try:
+        os.chdir(Path(experiment.file).parent)
+        plan = written_plan(experiment, request)
+        answered: dict[int, str] = {}
+        if journal is not None and header is not None:
+            _check_same(plan, header, journal)
+            journal.read_back([plan.asked_model], 1)
+            answered = {each.number: each.digest for each in journal.results() if each.error is None}
+        elif retried is not None:
+            answered = {each.number: each.digest for each in good_rows(retried)}
+        planned = _planned(plan, answered)
+        yield PreparedWritten(plan, request, planned, answered, journal, header, retried)
+    finally:
+        if journal is not None:
+            journal.close()
+
+
+def _is_due(row: NumberedRow, answered: Mapping[int, str]) -> bool:
+    # A row that the data set gives otherwise by now is another one.
+    return row.number not in answered or answered[row.number] not in {"", row.digest}
+
+
+def _planned(plan: WrittenPlan, answered: Mapping[int, str]) -> Planned:
+    rows = plan.rows.count()
+    calls = sum(_is_due(row, answered) for row in plan.rows) if answered else rows
+    if not rows:
+        raise WrongUse(
+            f"no row of the data set is chosen by `{plan.rows.choice.text}`"
+            if plan.rows.choice.text
+            else "the data set has no rows",
+            FilePlace(plan.rows.path or plan.experiment.file),
+            "choose other rows, or leave out `--rows`" if plan.rows.choice.text else "give it some",
+        )
+    return Planned(
+        experiment=plan.experiment.name,
+        rows=rows,
+        failing=0,
+        first_failing=None,
+        over_limit=0,
+        calls=calls,
+        cached=0,
+        tokens=0,
+        prompt_cost=None,
+        longest_cost=None,
+        changed=None,
+        before=None,
+        question=_question(plan, calls),
+    )
+
+
+def _question(plan: WrittenPlan, calls: int) -> str | None:
+    project = find_project(plan.prompt)
+    if calls <= project.settings.ask_above.calls:
+        return None
+    if plan.told_model is not None:
+        try:
+            model = find_model(plan.told_model, project.settings.models, project.root)
+        except WrongUse:
+            model = None  # the function may know it
+        if model is not None and not is_paid(model):
+            return None
+    name = plan.experiment.name
+    return f"The run calls `{name}` for {calls:,} rows, and what that costs is not known. Run it?"
+
+
+def _check_same(plan: WrittenPlan, header: Mapping[str, Any], journal: Journal) -> None:
+    """Raises WrongUse where the run would no longer be the same."""
+    changed = None
+    hashes = file_hashes(plan)
+    before = header["files"]
+    for name, digest in hashes.items():
+        if before.get(name) != digest:
+            changed = f"`{Path(name).name}`"
+    dataset = header["dataset"]
+    if dataset["sha256"] is not None and (
+        plan.rows.path is None or hash_of_file(plan.rows.path) != dataset["sha256"]
+    ):
+        changed = "the data set"
+    if changed is not None:
+        raise WrongUse(
+            f"{changed} changed after this run began, so it can no longer be gone on with",
+            FilePlace(journal.path),
+            "run the experiment anew",
+        )

@@ -1,0 +1,72 @@
+"""The table of a written experiment's run, made of its journal."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from promptls.datasets.atomic import replaced
+from promptls.datasets.backends.cells import text_cell
+from promptls.experiments.history import RunSummary, row_results
+from promptls.experiments.journal import Journal
+from promptls.experiments.row_result import RowResult, Score
+from promptls.experiments.stored_results import score_value
+
+OWN_COLUMNS: Final = ("error", "model", "repeat", "row_number", "row_hash", "experiment_name")
+"""What stands behind the columns that the function gives."""
+
+
+def write_written_table(path: Path, journal: Journal, experiment: str) -> None:
+    """The table of everything in `journal` is at `path`, or nothing is; raises OSError.
+
+    The columns are those of all rows in the order in which they first appear, then `OWN_COLUMNS`. The
+    journal is read twice, and no more than a row of it is in memory.
+    """
+    columns = dict.fromkeys(name for result in journal.results() for name in result.values)
+    header = list(dict.fromkeys([*(name for name in columns if name not in OWN_COLUMNS), *OWN_COLUMNS]))
+    with replaced(path) as stream:
+        writer = csv.writer(stream, lineterminator="\r\n")
+        writer.writerow(header)
+        for result in journal.results():
+            cells = {**result.values, **_own_cells(result, experiment)}
+            writer.writerow([text_cell(cells.get(column)) for column in header])
+
+
+def _own_cells(result: RowResult, experiment: str) -> dict[str, Any]:
+    return {
+        "error": result.error,
+        "model": result.model,
+        "repeat": result.repeat,
+        "row_number": result.number,
+        "row_hash": result.digest,
+        "experiment_name": result.values.get("experiment_name") or experiment,
+    }
+
+
+def good_rows(run: RunSummary) -> Iterator[RowResult]:
+    """The results of the rows of a run that did not fail; every value but the scores is text."""
+    for cells in row_results(run):
+        if cells["error"] or not cells["row_number"].isdigit():
+            continue
+        values = {name: value for name, value in cells.items() if name not in OWN_COLUMNS[:-1]}
+        scores = {
+            metric.name: Score(
+                score_value(cells[metric.name], metric), cells.get(f"{metric.name}_reason") or None
+            )
+            for metric in run.metrics
+            if cells.get(metric.name)
+        }
+        number = int(cells["row_number"])
+        yield RowResult(
+            cells.get("id") or str(number),
+            number,
+            number - 1,
+            cells["model"],
+            1,
+            values,
+            scores=scores,
+            digest=cells.get("row_hash") or "",
+            cached=True,
+        )
