@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,8 @@ import pytest
 import yaml
 
 from promptls.metrics import ready
-from promptls.metrics.registry import READY_METRICS
+from promptls.metrics.registry import OWN_METRICS, READY_METRICS, page_of_metric
+from support.judges import Embedding, Saying
 
 
 def rows_of(page: str) -> Iterator[dict[str, str]]:
@@ -26,13 +26,9 @@ def rows_of(page: str) -> Iterator[dict[str, str]]:
             yield dict(zip(columns, (cell.strip() for cell in line.strip("|").split(" | ")), strict=True))
 
 
-def page_of(name: str) -> str:
-    return sys.modules[READY_METRICS[name].function.__module__].__doc__ or ""
-
-
 def cases() -> Iterator[Any]:
-    for name in READY_METRICS:
-        for number, row in enumerate(rows_of(page_of(name))):
+    for name in OWN_METRICS:
+        for number, row in enumerate(rows_of(page_of_metric(name))):
             yield pytest.param(name, row, id=f"{name}-{number}")
 
 
@@ -45,6 +41,10 @@ def test_a_row_of_a_metrics_page_is_scored_as_the_page_says(name: str, row: dict
     arguments = {column: value_of(cell) for column, cell in row.items() if column != "score"}
     if "response" in arguments:
         arguments["response"] = str(arguments["response"])
+    if "judge" in arguments:
+        arguments["judge"] = Saying(arguments["judge"])
+    if "embedder" in arguments:
+        arguments["embedder"] = Embedding(arguments["embedder"])
 
     score = READY_METRICS[name].score(**arguments).value
 
@@ -52,15 +52,15 @@ def test_a_row_of_a_metrics_page_is_scored_as_the_page_says(name: str, row: dict
     assert score == (pytest.approx(expected, abs=5e-4) if isinstance(expected, float) else expected)
 
 
-@pytest.mark.parametrize("name", READY_METRICS)
+@pytest.mark.parametrize("name", OWN_METRICS)
 def test_every_ready_metric_has_a_page_with_an_example(name: str) -> None:
-    assert list(rows_of(page_of(name)))
+    assert list(rows_of(page_of_metric(name)))
     assert (READY_METRICS[name].function.__doc__ or "").strip()
 
 
 def test_every_file_of_the_ready_metrics_is_registered() -> None:
     files = {path.stem for path in Path(ready.__path__[0]).glob("*.py")} - {"__init__"}
-    assert files == set(READY_METRICS)
+    assert files == set(OWN_METRICS)
 
 
 @pytest.mark.parametrize(

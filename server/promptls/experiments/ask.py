@@ -8,15 +8,19 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, NamedTuple
 
 from promptls.datasets.dataset import Row
-from promptls.experiments.answer_cache import AnswerCache, is_worth_keeping
+from promptls.experiments.answer_cache import is_worth_keeping
 from promptls.experiments.answer_check import AnswerCheck
 from promptls.experiments.budget import Expected
 from promptls.experiments.definition import Experiment
+from promptls.experiments.judges import Judges, OpenEmbedder, OpenJudge, RowAccount
+from promptls.experiments.judging import ABOUT_TOKENS, asked_models
+from promptls.experiments.kept_answers import KeptAnswers
 from promptls.experiments.plan import AnswerKeys, Plan, parameters_of
 from promptls.experiments.row_rendering import RenderedRow
 from promptls.experiments.row_result import RowResult, Score
 from promptls.metrics.binding import bound_arguments
 from promptls.metrics.metric import Metric
+from promptls.models.embedding import open_embeddings
 from promptls.models.keys import KeyMask, key_mask
 from promptls.models.model import Completion, Model, ModelError
 from promptls.models.pace import Pace
@@ -28,15 +32,18 @@ from promptls.models.registry import open_model, opened_model
 class Asked(NamedTuple):
     """What one asking came to.
 
-    `failure` is the model's error, where that is why there is no answer; `called` says whether a model was
-    asked at all, and `tokens` and `cost` (in US dollars) what was spent on it.
+    `failure` is the model's error, where that is why there is no answer, and `judge_failure` that of a judge
+    where none of a response's judges has answered; `calls` says how often models were asked, and `tokens` and
+    `cost` (in US dollars) what was spent on it.
     """
 
     result: RowResult
     failure: ModelError | None
-    called: bool
+    calls: int
     tokens: int
     cost: float
+    judge_failure: ModelError | None = None
+    judged: bool = False
 
 
 class _Opened(NamedTuple):
@@ -51,7 +58,7 @@ class _Opened(NamedTuple):
 async def opened_models(plan: Plan) -> AsyncIterator[Asker]:
     """What asks the plan's models, each opened once; at the end all of them are closed."""
     experiment = plan.experiment
-    mask = key_mask(experiment.models)
+    mask = key_mask([*experiment.models, *asked_models(plan.asks)])
     paces: dict[str, Pace] = {}
     async with AsyncExitStack() as stack:
         opened = await _route(plan, stack)
@@ -73,7 +80,42 @@ async def opened_models(plan: Plan) -> AsyncIterator[Asker]:
                 AnswerKeys(experiment, reference) if keeps else None,
                 price_of(reference) if is_paid(reference) else None,
             )
-        yield Asker(plan, models, mask)
+        answers = KeptAnswers(plan.cache)
+        judges = await _judges(plan, answers, models, paces, mask, stack)
+        yield Asker(plan, models, judges, answers, mask)
+
+
+async def _judges(
+    plan: Plan,
+    answers: KeptAnswers,
+    models: Mapping[str, _Opened],
+    paces: dict[str, Pace],
+    mask: KeyMask,
+    stack: AsyncExitStack,
+) -> Judges:
+    """What the metrics ask; a judge that is one of the models as well keeps to the same limits."""
+    experiment = plan.experiment
+    judges: dict[str, OpenJudge] = {}
+    embedders: dict[str, OpenEmbedder] = {}
+    for asks in plan.asks.values():
+        if (judge := asks.judge) is not None and judge.name not in judges:
+            price = price_of(judge) if is_paid(judge) else None
+            if (shared := models.get(judge.name)) is not None:
+                judges[judge.name] = OpenJudge(judge, shared.model, shared.turns, price)
+                continue
+            model = open_model(
+                judge, pace=_pace(experiment, judge, paces), mask=mask, timeout=experiment.timeout
+            )
+            stack.push_async_callback(model.close)
+            turns = asyncio.Semaphore(model.most_at_once or experiment.concurrency)
+            judges[judge.name] = OpenJudge(judge, model, turns, price)
+        if (embedder := asks.embedder) is not None and embedder.name not in embedders:
+            pace = _pace(experiment, embedder, paces)
+            opened = open_embeddings(embedder, pace=pace, mask=mask, timeout=experiment.timeout)
+            stack.push_async_callback(opened.close)
+            price = price_of(embedder) if is_paid(embedder) else None
+            embedders[embedder.name] = OpenEmbedder(embedder, opened, price)
+    return Judges(answers, judges, embedders)
 
 
 async def _route(plan: Plan, stack: AsyncExitStack) -> Callable[[ModelReference], Model]:
@@ -111,50 +153,61 @@ def _pace(experiment: Experiment, reference: ModelReference, paces: dict[str, Pa
 class Asker:
     """Holds the open models, and lets no model work on more requests than it says it can."""
 
-    def __init__(self, plan: Plan, models: Mapping[str, _Opened], mask: KeyMask) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        models: Mapping[str, _Opened],
+        judges: Judges,
+        answers: KeptAnswers,
+        mask: KeyMask,
+    ) -> None:
         self._plan = plan
         self._models = models
+        self._judges = judges
+        self._answers = answers
         self._mask = mask
-        self._cache: AnswerCache | None = plan.cache
         self._check = AnswerCheck(is_json=plan.experiment.output_is_json, schema=plan.experiment.json_schema)
-        self._under_way: dict[bytes, asyncio.Event] = {}
+        self._judge_calls = sum(asks.calls for asks in plan.asks.values())
 
-    def expected(self, rendered: RenderedRow, reference: ModelReference) -> Expected:
-        """What asking about the row will take, as far as that can be known."""
+    def expected(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> Expected:
+        """What asking about the row will take, as far as that can be known: its judges' calls, mostly."""
+        if self._is_kept(rendered, reference, repeat):
+            return Expected(self._judge_calls * ABOUT_TOKENS, calls=self._judge_calls)
         price = self._models[reference.name].price
         longest = parameters_of(self._plan.experiment, reference, 1).get("max_tokens")
         answer = longest if isinstance(longest, int) else 0
         cost = (price.cost(rendered.tokens, answer) if price else None) or 0.0
-        return Expected(rendered.tokens + answer, cost)
+        tokens = rendered.tokens + answer + self._judge_calls * ABOUT_TOKENS
+        return Expected(tokens, cost, 1 + self._judge_calls)
 
     def is_there(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> bool:
-        """Whether the row needs no call: it cannot be rendered, or its answer is in the cache."""
-        keys = self._models[reference.name].keys
+        """Whether the row needs no call: it does not render, or its answer is kept and not judged."""
         if rendered.error is not None:
             return True
-        if keys is None or self._cache is None:
-            return False
-        return self._cache.get(keys.key(rendered, repeat)) is not None
+        return not self._judge_calls and self._is_kept(rendered, reference, repeat)
+
+    def _is_kept(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> bool:
+        keys = self._models[reference.name].keys
+        return keys is not None and self._answers.has(keys.key(rendered, repeat))
 
     async def ask(self, row: Row, rendered: RenderedRow, reference: ModelReference, repeat: int) -> Asked:
         """What the asking came to; whatever goes wrong with the row is the result's `error`."""
         if rendered.error is not None:
             failed = self._failed(row, reference, repeat, rendered, rendered.error)
-            return Asked(failed, None, called=False, tokens=0, cost=0.0)
+            return Asked(failed, None, calls=0, tokens=0, cost=0.0)
         opened = self._models[reference.name]
         try:
             completion, cached = await self._answer(opened, rendered, repeat)
         except ModelError as error:
             failed = self._failed(row, reference, repeat, rendered, error.message)
-            return Asked(failed, error, called=True, tokens=0, cost=0.0)
+            return Asked(failed, error, calls=1, tokens=0, cost=0.0)
         cost = None
         if opened.price is not None:
             cost = opened.price.cost(completion.input_tokens, completion.output_tokens)
         answer = _known_of(completion, cost, self._plan.experiment.json_schema)
-        scores = {
-            metric.name: await self._score(metric, row, completion.text, answer)
-            for metric in self._plan.metrics
-        }
+        account = RowAccount()
+        scores = await self._scores(row, completion.text, answer, repeat, account)
+        is_judged = account.answered or account.failure is not None
         result = RowResult(
             id=row.id,
             number=row.number,
@@ -172,30 +225,25 @@ class Asker:
             digest=rendered.digest,
             problem=self._check.problem(completion.text),
             cached=cached,
+            judging=account.to_json() if is_judged else None,
         )
-        if cached:
-            return Asked(result, None, called=False, tokens=0, cost=0.0)
         tokens = (completion.input_tokens or rendered.tokens) + (completion.output_tokens or 0)
-        return Asked(result, None, called=True, tokens=tokens, cost=cost or 0.0)
+        return Asked(
+            result,
+            None,
+            calls=account.calls + (not cached),
+            tokens=account.spent_tokens + (0 if cached else tokens),
+            cost=(account.paid or 0.0) + (0.0 if cached else cost or 0.0),
+            judge_failure=None if account.answered else account.failure,
+            judged=account.answered,
+        )
 
     async def _answer(self, opened: _Opened, rendered: RenderedRow, repeat: int) -> tuple[Completion, bool]:
         """The model's answer, and whether it came out of the cache."""
-        if opened.keys is None or self._cache is None:
-            return await self._complete(opened, rendered, repeat), False
-        key = opened.keys.key(rendered, repeat)
-        while (before := self._under_way.get(key)) is not None:
-            await before.wait()
-        if (kept := self._cache.get(key)) is not None:
-            return kept, True
-        done = self._under_way[key] = asyncio.Event()
-        try:
-            completion = await self._complete(opened, rendered, repeat)
-            # It is kept before it is scored: what was paid for survives whatever a metric does.
-            self._cache.put(key, completion, rendered.digest, rendered.messages)
-            return completion, False
-        finally:
-            del self._under_way[key]
-            done.set()
+        key = opened.keys.key(rendered, repeat) if opened.keys is not None else None
+        return await self._answers.answer(
+            key, rendered.digest, rendered.messages, lambda: self._complete(opened, rendered, repeat)
+        )
 
     async def _complete(self, opened: _Opened, rendered: RenderedRow, repeat: int) -> Completion:
         experiment = self._plan.experiment
@@ -206,11 +254,35 @@ class Asker:
                 json_schema=experiment.json_schema,
             )
 
-    async def _score(self, metric: Metric, row: Row, response: str, answer: Mapping[str, Any]) -> Score:
+    async def _scores(
+        self, row: Row, response: str, answer: Mapping[str, Any], repeat: int, account: RowAccount
+    ) -> dict[str, Score]:
+        """The scores of a response, by metric; those that ask judges are made at once."""
+        metrics = self._plan.metrics
+        asked: dict[str, Mapping[str, Any]] = {
+            name: self._judges.of(asks, repeat, account) for name, asks in self._plan.asks.items()
+        }
+        scores = [self._score(metric, row, response, answer, asked.get(metric.name)) for metric in metrics]
+        if asked:
+            found = await asyncio.gather(*scores)
+        else:
+            found = [await score for score in scores]
+        return {metric.name: score for metric, score in zip(metrics, found, strict=True)}
+
+    async def _score(
+        self,
+        metric: Metric,
+        row: Row,
+        response: str,
+        answer: Mapping[str, Any],
+        asked: Mapping[str, Any] | None,
+    ) -> Score:
         experiment = self._plan.experiment
+        # Each question to a judge has a limit of its own, and may wait for its turn.
+        limit = experiment.timeout if asked is None else None
         try:
             arguments = bound_arguments(metric, row.values, response, experiment.output_key, answer)
-            result = await asyncio.wait_for(metric.ascore(**arguments), experiment.timeout)
+            result = await asyncio.wait_for(metric.ascore(**arguments, **(asked or {})), limit)
         except asyncio.TimeoutError:
             return Score(None, f"the metric took longer than {experiment.timeout:g} seconds")
         except Exception as error:  # noqa: BLE001 - a row that cannot be scored must not end the run

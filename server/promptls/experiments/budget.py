@@ -27,10 +27,11 @@ NO_BUDGET = Budget()
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What one call is expected to take, known before it is made."""
+    """What one answer is expected to take, with the calls that judge it; known before they are made."""
 
     tokens: int = 0
     cost: float = 0.0
+    calls: int = 1
 
 
 class Spending:
@@ -42,8 +43,7 @@ class Spending:
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
-        self._expected = Expected()
-        self._under_way = 0
+        self._expected = Expected(calls=0)
         self.calls = 0
         self.tokens = 0
         self.cost = 0.0
@@ -55,7 +55,8 @@ class Spending:
         budget = self._budget
         tokens = self.tokens + self._expected.tokens + expected.tokens
         cost = self.cost + self._expected.cost + expected.cost
-        if budget.calls is not None and self.calls + self._under_way >= budget.calls:
+        calls = self.calls + self._expected.calls + expected.calls
+        if budget.calls is not None and calls > budget.calls:
             self.reached = f"{budget.calls:,} calls"
         elif budget.tokens is not None and tokens > budget.tokens:
             self.reached = f"{budget.tokens:,} tokens"
@@ -63,18 +64,20 @@ class Spending:
             self.reached = f"{budget.cost:g} US dollars"
         if self.reached is not None:
             return False
-        self._under_way += 1
         self._expected = Expected(
-            self._expected.tokens + expected.tokens, self._expected.cost + expected.cost
+            self._expected.tokens + expected.tokens,
+            self._expected.cost + expected.cost,
+            self._expected.calls + expected.calls,
         )
         return True
 
-    def settle(self, expected: Expected, *, called: bool, tokens: int, cost: float) -> None:
-        """A call that `allows` let out has ended; where nothing was `called` after all, it took nothing."""
-        self._under_way -= 1
+    def settle(self, expected: Expected, *, calls: int, tokens: int, cost: float) -> None:
+        """What `allows` let out has ended, after so many calls."""
         self._expected = Expected(
-            self._expected.tokens - expected.tokens, self._expected.cost - expected.cost
+            self._expected.tokens - expected.tokens,
+            self._expected.cost - expected.cost,
+            self._expected.calls - expected.calls,
         )
-        self.calls += called
+        self.calls += calls
         self.tokens += tokens
         self.cost += cost

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptls.experiments.budget import NO_BUDGET, Budget
 from promptls.experiments.evaluation import asked_rows, refuse_labels
+from promptls.experiments.judging import judging_models
 from promptls.meaning.evaluation import evaluation_of
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import Template
@@ -82,6 +83,10 @@ class Experiment:
     """The metrics with options that the prompt and the project declare, by name."""
     judge: str | None = None
     """The model that judges where a metric names none."""
+    judges: Mapping[str, ModelReference] = field(default_factory=dict)
+    """The models that judge, by the names that metrics and settings give them."""
+    embedders: Mapping[str, ModelReference] = field(default_factory=dict)
+    """The models that make embeddings, by the names that metrics give them."""
     ask_above_cost: float = 1.0
     """US dollars that a run may cost without a question."""
     ask_above_calls: int = 1000
@@ -128,6 +133,8 @@ def define_experiment(
     functions = header.functions or settings.functions
     functions_base = prompt.parent if header.functions else project.root
     dataset = (base / declared.dataset).resolve()
+    named_metrics = {**settings.metrics, **(header.metrics or {})}
+    judges, embedders = _judging(declared.metrics, named_metrics, project, prompt, base)
     asked = evaluation_of(template.source.first_chunk) if template.kind is Kind.EVALUATION else None
     if asked is not None:
         refuse_labels(asked, prompt)
@@ -174,8 +181,10 @@ def define_experiment(
             for name, limit in limits.items()
         },
         thresholds=declared.thresholds,
-        named_metrics={**settings.metrics, **(header.metrics or {})},
+        named_metrics=named_metrics,
         judge=settings.judge,
+        judges=judges,
+        embedders=embedders,
         ask_above_cost=settings.ask_above.cost,
         ask_above_calls=settings.ask_above.calls,
         engine=declared.engine or settings.engine,
@@ -275,6 +284,16 @@ def _models(
         )
     except WrongUse as error:
         raise WrongUse(error.message, error.place or FilePlace(prompt), error.remedy) from None
+
+
+def _judging(
+    metrics: Sequence[str], named: Mapping[str, NamedMetric], project: ProjectFile, prompt: Path, base: Path
+) -> tuple[dict[str, ModelReference], dict[str, ModelReference]]:
+    try:
+        return judging_models(metrics, named, project.settings, project.root, base)
+    except WrongUse as error:
+        message = f"a metric names a model that judges: {error.message}"
+        raise WrongUse(message, error.place or FilePlace(prompt), error.remedy) from None
 
 
 def _defaults(header: Header) -> dict[str, Any]:

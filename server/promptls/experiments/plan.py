@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from promptls.datasets.dataset import Dataset
 from promptls.datasets.registry import open_dataset
 from promptls.experiments.answer_cache import AnswerCache, answer_key, is_worth_keeping, key_prefix
 from promptls.experiments.definition import Experiment
+from promptls.experiments.judging import ABOUT_TOKENS, MetricAsks, asked_by, asked_models
 from promptls.experiments.rendered_rows import RenderedRows
 from promptls.experiments.row_choice import ALL_ROWS, RowChoice
 from promptls.experiments.row_rendering import RenderedRow, RowRenderer, row_renderer
@@ -17,11 +20,11 @@ from promptls.metrics.binding import check_binding
 from promptls.metrics.loading import load_metric
 from promptls.metrics.metric import Metric
 from promptls.models.prices import is_paid, price_of
+from promptls.models.ray_cluster import check_cluster
 from promptls.models.reference import ModelReference
 from promptls.models.registry import check_model
 from promptls.text.failure import FilePlace, WrongUse
 from promptls.text.nearest import did_you_mean
-
 
 IsThere = Callable[[int, str, int, str], bool]
 """Whether a run has an answer already, by row number, name of the model, repeat and digest of the row."""
@@ -73,6 +76,8 @@ class Plan:
     files: tuple[str, ...]
     estimates: tuple[ModelEstimate, ...]
     cache: AnswerCache | None
+    asks: Mapping[str, MetricAsks] = field(default_factory=dict)
+    """What metrics ask, by their names."""
 
     @property
     def rows(self) -> int:
@@ -132,9 +137,12 @@ async def plan_run(
         check_binding(metric, dataset.columns, experiment.output_key)
     for model in experiment.models:
         check_model(model)
+    if experiment.engine == "ray":
+        check_cluster(experiment.ray_address)
+    asks = asked_by(experiment, metrics)
     choice = _choice(rows)
     cache = None
-    if any(map(is_worth_keeping, experiment.models)):
+    if any(map(is_worth_keeping, [*experiment.models, *asked_models(asks)])):
         cache = AnswerCache(experiment.folder, since=since)
     counters = [_Counter(experiment, model, cache, is_there) for model in experiment.models]
     rendered_rows = RenderedRows()
@@ -164,8 +172,12 @@ async def plan_run(
         over,
         tokens,
         tuple(files),
-        tuple(counter.estimate() for counter in counters),
+        (
+            *(counter.estimate() for counter in counters),
+            *_judge_estimates(asks, sum(counter.answers for counter in counters)),
+        ),
         cache,
+        asks,
     )
 
 
@@ -233,6 +245,11 @@ class _Counter:
         self._seen.add(key)
         return self._cache.get(key) is not None
 
+    @property
+    def answers(self) -> int:
+        """How many answers are to be scored."""
+        return self._calls + self._cached
+
     def estimate(self) -> ModelEstimate:
         price = price_of(self._model)
         paid = is_paid(self._model)
@@ -244,6 +261,22 @@ class _Counter:
         return ModelEstimate(
             self._model.name, self._calls, self._cached, self._tokens, paid, of_prompts, with_answers
         )
+
+
+def _judge_estimates(asks: Mapping[str, MetricAsks], answers: int) -> Iterator[ModelEstimate]:
+    """What the judges take at most; how many of their answers are there already is not known before."""
+    calls: Counter[str] = Counter()
+    judges: dict[str, ModelReference] = {}
+    for each in asks.values():
+        if each.judge is not None:
+            judges[each.judge.name] = each.judge
+            calls[each.judge.name] += answers * each.calls
+    for name, count in calls.items():
+        judge = judges[name]
+        tokens = count * ABOUT_TOKENS
+        paid = is_paid(judge)
+        cost = price_of(judge).cost(tokens, None) if paid else None
+        yield ModelEstimate(judge.name, count, 0, tokens, paid, cost, None)
 
 
 def _choice(rows: RowChoice | int | None) -> RowChoice:
@@ -268,6 +301,13 @@ def _check_columns(experiment: Experiment, dataset: Dataset) -> None:
     for name in experiment.input_keys:
         if name not in dataset.columns and name not in experiment.input_defaults:
             listed = ", ".join(f"`{column}`" for column in dataset.columns)
+            (first, *others) = dataset.columns
+            if not others and name in re.split(r"[;\t|]", first):
+                raise WrongUse(
+                    "the data set has one column, whose name looks like several",
+                    FilePlace(dataset.path, 0),
+                    "separate the cells with commas: a spreadsheet program exports them as `CSV (comma)`",
+                )
             raise WrongUse(
                 f"the data set has no column `{name}`, which is an input of the prompt"
                 f"{did_you_mean(name, dataset.columns)}",

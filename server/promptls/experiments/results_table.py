@@ -23,8 +23,8 @@ def write_table(path: Path, plan: Plan, journal: Journal) -> None:
 
     The columns: those of the data set, `response`, `predicted_<key>` for each key of the JSON
     schema, each metric and its `_reason`, `error`, `problem` (what is wrong with the answer's form),
-    tokens, seconds, cost, what the row was asked with, and what its judges took. A column of the data set that has one of these
-    names is called `row_<name>`.
+    tokens, seconds, cost, what the row was asked with, and what its judges took. A column of the data set
+    that has one of these names is called `row_<name>`.
     """
     predicted = predicted_keys(plan.experiment.json_schema)
     metrics = [metric.name for metric in plan.metrics]

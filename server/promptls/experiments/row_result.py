@@ -42,6 +42,8 @@ class RowResult:
     digest: str = ""
     problem: str | None = None
     cached: bool = False
+    judging: Mapping[str, Any] | None = None
+    """What the judges of the response took, as `JudgeAccount` counts it; None where none was asked."""
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON."""

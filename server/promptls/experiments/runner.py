@@ -125,6 +125,8 @@ class _Run:
         self._answered = False
         self._done = 0
         self._unanswered = 0
+        self._judged = False
+        self._unjudged = 0
 
     async def to_its_end(self, continued: Continued, begun: dict[str, Any]) -> tuple[Path, dict[str, Any]]:
         """The run's table, and the manifest beside it, are written."""
@@ -209,11 +211,11 @@ class _Run:
             row, rendered, model, repeat = asking
             expected = Expected()
             if not asker.is_there(rendered, model, repeat):
-                expected = asker.expected(rendered, model)
+                expected = asker.expected(rendered, model, repeat)
                 if not self._spending.allows(expected):
                     return
                 asked = await asker.ask(row, rendered, model, repeat)
-                self._spending.settle(expected, called=asked.called, tokens=asked.tokens, cost=asked.cost)
+                self._spending.settle(expected, calls=asked.calls, tokens=asked.tokens, cost=asked.cost)
             else:
                 asked = await asker.ask(row, rendered, model, repeat)
             self._keep(asked)
@@ -245,6 +247,12 @@ class _Run:
         )
         if failure is not None:
             self._give_up_where_hopeless(failure, total)
+        self._judged = self._judged or asked.judged
+        if asked.judge_failure is not None:
+            self._unjudged += 1
+            if not self._judged and self._unjudged >= min(HOPELESS, total):
+                words = f"the model that judges answered for none of the first {self._unjudged} responses"
+                raise self._hopeless(words, asked.judge_failure)
 
     def _give_up_where_hopeless(self, failure: ModelError, total: int) -> None:
         if not self._answered and self._done >= min(HOPELESS, total):

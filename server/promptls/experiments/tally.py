@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from promptls.experiments.judging import JudgeAccount
 from promptls.experiments.row_result import RowResult, Score
 from promptls.metrics.metric import Kind, Metric
 
@@ -93,6 +94,7 @@ class _Total:
         self._input_tokens = 0
         self._output_tokens = 0
         self._cost: float | None = None
+        self._judging = JudgeAccount()
 
     def add(self, result: RowResult) -> None:
         for name, tally in self._tallies.items():
@@ -106,11 +108,26 @@ class _Total:
         if result.cost is not None:
             self._cost = (self._cost or 0.0) + result.cost
             self._paid = (self._paid or 0.0) + (0.0 if result.cached else result.cost)
+        if result.judging is not None:
+            self._judged(result.judging)
+
+    def _judged(self, taken: Mapping[str, Any]) -> None:
+        judging = self._judging
+        judging.calls += taken["calls"]
+        judging.cached += taken["cached"]
+        judging.tokens += taken["tokens"]
+        if taken["cost"] is not None:
+            judging.cost = (judging.cost or 0.0) + taken["cost"]
+            judging.paid = (judging.paid or 0.0) + taken["paid"]
+            self._cost = (self._cost or 0.0) + taken["cost"]
+            self._paid = (self._paid or 0.0) + taken["paid"]
 
     def summary(self) -> dict[str, Any]:
+        judging = self._judging
         return {
             "metrics": [tally.summary() for tally in self._tallies.values()],
             "totals": {
+                **({"judging": judging.to_json()} if judging.calls or judging.cached else {}),
                 "results": self._results,
                 "failed": self._failed,
                 "invalid": self._invalid,

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from promptls.metrics.judge import ASKED
 from promptls.metrics.loading import metric_parameters
 from promptls.metrics.metric import Metric
 from promptls.text.failure import WrongUse
 from promptls.text.nearest import did_you_mean
 
 RESPONSE_NAMES = ("response", "prediction", "predicted")
+REFERENCE_NAMES = ("expected", "reference")
 ANSWER_NAMES = ("seconds", "tokens", "cost", "output_schema")
 """What is known of an answer beside its text: US dollars for `cost`, the schema that it was held to."""
 EXPECTED_PREFIX = "expected_"
@@ -19,6 +21,8 @@ EXPECTED_PREFIX = "expected_"
 def check_binding(metric: Metric, columns: Sequence[str], output_key: str | None) -> None:
     """Raises `WrongUse` when a row with `columns` cannot give `metric` a parameter that it needs."""
     for parameter in metric_parameters(metric).required:
+        if is_asked(metric, parameter):
+            continue
         name = metric.columns.get(parameter, parameter)
         if parameter not in metric.options and _source(name, columns, output_key) is None:
             listed = ", ".join(f"`{column}`" for column in columns)
@@ -29,6 +33,17 @@ def check_binding(metric: Metric, columns: Sequence[str], output_key: str | None
                 remedy=f"the columns are {listed}; name the parameter after one of them "
                 "(`expected_<column>` works too), or `response`, or give it a default",
             )
+
+
+def is_asked(metric: Metric, parameter: str) -> bool:
+    """Whether the parameter is a judge or an embedder; one that `columns` gives a column is none."""
+    return parameter in ASKED and parameter not in metric.columns and parameter not in metric.options
+
+
+def asks_for(metric: Metric) -> tuple[str, ...]:
+    """Which of `judge` and `embedder` the metric asks."""
+    parameters = metric_parameters(metric)
+    return tuple(name for name in (*parameters.required, *parameters.optional) if is_asked(metric, name))
 
 
 def is_bound(parameter: str, columns: Sequence[str], output_key: str | None) -> bool:
@@ -46,8 +61,9 @@ def bound_arguments(
     """The arguments for `metric`, by the parameters' names: its options, then the row and the response.
 
     `response`, `prediction` and `predicted` are the model's response; `row` is the whole row; a
-    column's name is its value, also behind `expected_`; `expected` is the column of that name,
-    else the column of the prompt's output key. Of what `answer` says beside the response, the names
+    column's name is its value, also behind `expected_`; `expected` and `reference` are the column of that
+    name or of the other one, else the column of the prompt's output key. A judge and an embedder are not
+    among the arguments. Of what `answer` says beside the response, the names
     in `ANSWER_NAMES` are known.
     """
     parameters = metric_parameters(metric)
@@ -57,6 +73,8 @@ def bound_arguments(
         names += ["response", *(column for column in columns if column not in names)]
     arguments: dict[str, Any] = {}
     for name in names:
+        if is_asked(metric, name):
+            continue
         source = _source(metric.columns.get(name, name), columns, output_key)
         if name in metric.options:
             arguments[name] = metric.options[name]
@@ -83,7 +101,8 @@ def _source(name: str, columns: Sequence[str], output_key: str | None) -> str | 
         return "answer"
     if name == "row":
         return "row"
-    if name == "expected" and output_key in columns:
-        return f"column {output_key}"
+    if name in REFERENCE_NAMES:
+        known = next((each for each in (*REFERENCE_NAMES, output_key) if each in columns), None)
+        return None if known is None else f"column {known}"
     column = name.removeprefix(EXPECTED_PREFIX)
     return f"column {column}" if column != name and column in columns else None

@@ -127,6 +127,11 @@ def _module(path: Path, metric: str) -> ModuleType:
 
 def _import_remedy(error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name:
+        if error.name.partition(".")[0] == "ragas":
+            return (
+                "write `from promptls import MetricResult, discrete_metric`, which takes the same metrics, "
+                "or install `ragas` beside promptls"
+            )
         return (
             f"install the package that has the module `{error.name}` beside promptls, or correct the import"
         )

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from promptls.metrics.result import MetricResult
 from promptls.metrics.threads import start_in_thread
+from promptls.text.failure import Failure
 
 Kind: TypeAlias = Literal["discrete", "numeric", "ranking"]
 AllowedValues: TypeAlias = Sequence[Any] | range | int | None
@@ -97,6 +98,9 @@ class Metric:
         return arguments
 
     def _broken(self, error: Exception) -> MetricResult:
+        if isinstance(error, Failure):
+            # Its words are for people as they are.
+            return MetricResult(None, f"{error.message}: {error.remedy}" if error.remedy else error.message)
         return MetricResult(None, f"Error executing metric {self.name}: {type(error).__name__}: {error}")
 
     def _checked(self, value: Any) -> MetricResult:

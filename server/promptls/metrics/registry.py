@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
 from promptls.metrics.metric import Metric
+from promptls.metrics.ragas.registry import RAGAS_CALLS, RAGAS_PAGES, READY_RAGAS_METRICS
+from promptls.metrics.ready.aspect_critic import aspect_critic
 from promptls.metrics.ready.bleu import bleu
 from promptls.metrics.ready.chrf import chrf
 from promptls.metrics.ready.cost import cost
 from promptls.metrics.ready.exact_match import exact_match
+from promptls.metrics.ready.instance_rubrics import instance_rubrics
 from promptls.metrics.ready.json_field_match import json_field_match
 from promptls.metrics.ready.json_validity import json_validity
 from promptls.metrics.ready.latency import latency
 from promptls.metrics.ready.regex_match import regex_match
 from promptls.metrics.ready.rouge import rouge
+from promptls.metrics.ready.rubrics import rubrics
 from promptls.metrics.ready.schema_validity import schema_validity
+from promptls.metrics.ready.semantic_similarity import semantic_similarity
 from promptls.metrics.ready.set_f1 import set_f1
 from promptls.metrics.ready.set_match import set_match
+from promptls.metrics.ready.simple_criteria import simple_criteria
 from promptls.metrics.ready.string_presence import string_presence
 from promptls.metrics.ready.string_similarity import string_similarity
 from promptls.metrics.ready.total_tokens import total_tokens
 
-READY_METRICS: Final[dict[str, Metric]] = {
+OWN_METRICS: Final[dict[str, Metric]] = {
     metric.name: metric
     for metric in (
         exact_match,
@@ -36,9 +43,32 @@ READY_METRICS: Final[dict[str, Metric]] = {
         bleu,
         chrf,
         rouge,
+        semantic_similarity,
         latency,
         total_tokens,
         cost,
+        aspect_critic,
+        simple_criteria,
+        rubrics,
+        instance_rubrics,
     )
 }
-"""In the order of the documentation."""
+"""Those of promptls itself, in the order of the documentation."""
+
+READY_METRICS: Final[dict[str, Metric]] = {**OWN_METRICS, **READY_RAGAS_METRICS}
+"""All of them, those that Ragas scores last."""
+
+
+def page_of_metric(name: str) -> str:
+    """The page of a ready metric, in Markdown."""
+    if name in RAGAS_PAGES:
+        return RAGAS_PAGES[name]
+    return (sys.modules[READY_METRICS[name].function.__module__].__doc__ or "").strip()
+
+
+def judge_calls(metric: Metric, ready: str) -> int:
+    """About how often a metric made of the ready one asks its judge about one row."""
+    if ready in RAGAS_CALLS:
+        return RAGAS_CALLS[ready]
+    repeats = metric.options.get("repeats", 1)
+    return repeats if isinstance(repeats, int) else 1

@@ -1,0 +1,132 @@
+"""Which models the metrics of an experiment ask, and what asking them takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from promptls.metrics.binding import asks_for
+from promptls.metrics.judge import EMBEDDER, EMBEDDINGS, JUDGE
+from promptls.metrics.metric import Metric
+from promptls.metrics.registry import judge_calls
+from promptls.models.embedding import check_embeddings, find_embeddings
+from promptls.models.reference import ModelReference
+from promptls.models.registry import check_model, find_model
+from promptls.text.failure import FilePlace, WrongUse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from promptls.experiments.definition import Experiment
+    from promptls.settings.header import NamedMetric
+    from promptls.settings.project import Project
+
+ABOUT_TOKENS = 400
+"""Tokens of a question to a judge, as far as anything is known of it before the response is there."""
+
+
+class MetricAsks(NamedTuple):
+    """What one metric asks: `calls` is about how often it asks the judge about one response."""
+
+    judge: ModelReference | None
+    embedder: ModelReference | None
+    calls: int
+
+
+@dataclass(slots=True)
+class JudgeAccount:
+    """What the judges of one response took.
+
+    `calls` were made and `cached` answers were there; tokens and `cost` (US dollars, None where no price is
+    known) are those of all of them, `spent_tokens` and `paid` those of the calls.
+    """
+
+    calls: int = 0
+    cached: int = 0
+    tokens: int = 0
+    cost: float | None = None
+    paid: float | None = None
+    spent_tokens: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """What it came to, as JSON."""
+        return {name: getattr(self, name) for name in ("calls", "cached", "tokens", "cost", "paid")}
+
+    def add(self, *, cached: bool, tokens: int, cost: float | None) -> None:
+        """One answer more."""
+        self.spent_tokens += 0 if cached else tokens
+        self.calls += not cached
+        self.cached += cached
+        self.tokens += tokens
+        if cost is not None:
+            self.cost = (self.cost or 0.0) + cost
+            self.paid = (self.paid or 0.0) + (0.0 if cached else cost)
+
+
+def judging_models(
+    metrics: Sequence[str],
+    named: Mapping[str, NamedMetric],
+    settings: Project,
+    root: Path,
+    base: Path,
+) -> tuple[dict[str, ModelReference], dict[str, ModelReference]]:
+    """The models that judge for these metrics, and those that make embeddings, by their names.
+
+    Paths count from the project's `root` for models that it names, else from `base`. Raises `WrongUse` for a
+    model that is unknown.
+    """
+    chosen = [named[name] for name in metrics if name in named]
+    judges = [settings.judge, *(metric.model for metric in chosen)]
+    makers = [metric.options.get(EMBEDDINGS) for metric in chosen]
+    models = settings.models
+    return (
+        {name: find_model(name, models, root if name in models else base) for name in judges if name},
+        {
+            str(name): find_embeddings(str(name), models, root if name in models else base)
+            for name in makers
+            if name
+        },
+    )
+
+
+def asked_models(asks: Mapping[str, MetricAsks]) -> list[ModelReference]:
+    """The models that metrics ask."""
+    return [model for each in asks.values() for model in (each.judge, each.embedder) if model is not None]
+
+
+def asked_by(experiment: Experiment, metrics: Iterable[Metric]) -> dict[str, MetricAsks]:
+    """What the metrics ask, by their names, without those that ask nothing.
+
+    Raises `WrongUse` with what to set for one that has no judge, and `ModelError` for a model that cannot be
+    had; nothing is asked.
+    """
+    found = {}
+    for metric in metrics:
+        wanted = asks_for(metric)
+        if not wanted:
+            continue
+        judge = _judge_of(metric, experiment) if JUDGE in wanted else None
+        embedder = None
+        if EMBEDDER in wanted:
+            name = metric.options.get(EMBEDDINGS)
+            embedder = experiment.embedders[str(name)] if name else find_embeddings(None)
+            check_embeddings(embedder)
+        named = experiment.named_metrics.get(metric.name)
+        calls = judge_calls(metric, named.use if named else metric.name) if judge else 0
+        found[metric.name] = MetricAsks(judge, embedder, calls)
+    return found
+
+
+def _judge_of(metric: Metric, experiment: Experiment) -> ModelReference:
+    name = metric.judge or experiment.judge
+    if name is None:
+        raise WrongUse(
+            f"the metric `{metric.name}` asks a model that judges, and none is set",
+            FilePlace(experiment.prompt),
+            'set `judge = "provider:model"` in `promptls.toml`, or `model: provider:model` with the metric '
+            "under `metrics`",
+        )
+    judge = experiment.judges[name]
+    check_model(judge)
+    return judge

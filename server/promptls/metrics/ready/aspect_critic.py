@@ -1,0 +1,52 @@
+"""Whether a judge model finds that the response has an aspect: polite, harmless, to the point.
+
+The option `definition` is a question that can be answered with yes or no, or a statement that holds or not.
+The judge sees the response and, where the data set has such columns, `user_input`, `reference` and
+`retrieved_contexts`. With `repeats: 3` the judge is asked three times, and the majority counts.
+
+```yaml
+metrics:
+  polite:
+    use: aspect_critic
+    definition: Is the response polite to the customer?
+    model: openai:gpt-4.1-mini
+```
+
+`judge` is what the judge answers here.
+
+| response | definition | judge | score |
+| --- | --- | --- | --- |
+| `Gladly!` | `Is it polite?` | `{reason: It is friendly., verdict: true}` | `pass` |
+| `No.` | `Is it polite?` | `{reason: It is short., verdict: false}` | `fail` |
+| `No.` | `Is it polite?` | `I will not say.` | no score |
+"""
+
+from __future__ import annotations
+
+from promptls.metrics.decorators import discrete_metric
+from promptls.metrics.grading import voted
+from promptls.metrics.judge import Judge
+from promptls.metrics.result import MetricResult
+
+
+@discrete_metric()
+async def aspect_critic(
+    *,
+    response: str,
+    judge: Judge,
+    definition: str,
+    user_input: object = None,
+    reference: object = None,
+    retrieved_contexts: object = None,
+    repeats: int = 1,
+) -> MetricResult:
+    """`pass` where the judge finds that the response has the aspect that `definition` asks for."""
+    material = {
+        "user_input": user_input,
+        "retrieved_contexts": retrieved_contexts,
+        "reference": reference,
+        "response": response,
+    }
+    task = f"{definition}\nThe verdict is true where the answer is yes, and false where it is no."
+    verdict, reason = await voted(judge, task, material, repeats)
+    return MetricResult(None if verdict is None else ("pass" if verdict else "fail"), reason)

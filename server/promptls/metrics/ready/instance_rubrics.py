@@ -1,0 +1,43 @@
+"""A grade that a judge model gives the response by the row's own rubrics.
+
+Each row has its rubrics in the column `rubrics`: a mapping, or JSON of one, from grades to what they stand
+for; grades are written `1` or, as in Ragas, `score1_description`. The judge sees the response and, where the
+data set has such columns, `user_input`, `reference` and `retrieved_contexts`.
+With `repeats: 3` the judge is asked three times, and the median counts.
+
+`judge` is what the judge answers here.
+
+| response | rubrics | judge | score |
+| --- | --- | --- | --- |
+| `42` | `'{"0": "wrong", "1": "it says 42"}'` | `{reason: It does., verdict: 1}` | `1` |
+| `42` | `{score1_description: wrong, score2_description: right}` | `{reason: Yes., verdict: 2}` | `2` |
+| `42` | `it says 42` | `{reason: It does., verdict: 2}` | no score |
+"""
+
+from __future__ import annotations
+
+from promptls.metrics.decorators import numeric_metric
+from promptls.metrics.judge import Judge
+from promptls.metrics.result import MetricResult
+from promptls.metrics.rubric import graded_by
+
+
+@numeric_metric(allowed_values=None)
+async def instance_rubrics(
+    *,
+    response: str,
+    judge: Judge,
+    rubrics: object,
+    user_input: object = None,
+    reference: object = None,
+    retrieved_contexts: object = None,
+    repeats: int = 1,
+) -> MetricResult:
+    """The judge's grade by the `rubrics` of the row."""
+    material = {
+        "user_input": user_input,
+        "retrieved_contexts": retrieved_contexts,
+        "reference": reference,
+        "response": response,
+    }
+    return await graded_by(judge, rubrics, material, repeats)

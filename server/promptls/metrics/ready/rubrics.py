@@ -1,0 +1,51 @@
+"""A grade that a judge model gives the response by rubrics: what each grade stands for.
+
+The option `rubrics` is a mapping; grades are written `1` or, as in Ragas, `score1_description`.
+The judge sees the response and, where the data set has such columns, `user_input`, `reference` and `retrieved_contexts`.
+With `repeats: 3` the judge is asked three times, and the median counts.
+
+```yaml
+metrics:
+  helpful:
+    use: rubrics
+    rubrics:
+      1: The response does not touch the question.
+      2: It answers in part.
+      3: It answers all of it, and says what to do next.
+```
+
+`judge` is what the judge answers here.
+
+| response | rubrics | judge | score |
+| --- | --- | --- | --- |
+| `Restart it.` | `{1: no help, 2: some, 3: all}` | `{reason: No next step., verdict: 2}` | `2` |
+| `Restart it.` | `{low: no help}` | `{reason: No next step., verdict: 2}` | no score |
+"""
+
+from __future__ import annotations
+
+from promptls.metrics.decorators import numeric_metric
+from promptls.metrics.judge import Judge
+from promptls.metrics.result import MetricResult
+from promptls.metrics.rubric import graded_by
+
+
+@numeric_metric(allowed_values=None)
+async def rubrics(
+    *,
+    response: str,
+    judge: Judge,
+    rubrics: object,
+    user_input: object = None,
+    reference: object = None,
+    retrieved_contexts: object = None,
+    repeats: int = 1,
+) -> MetricResult:
+    """The judge's grade by `rubrics`, which are the same for every row."""
+    material = {
+        "user_input": user_input,
+        "retrieved_contexts": retrieved_contexts,
+        "reference": reference,
+        "response": response,
+    }
+    return await graded_by(judge, rubrics, material, repeats)

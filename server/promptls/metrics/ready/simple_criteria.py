@@ -1,0 +1,57 @@
+"""A grade that a judge model gives the response by one criterion, from 1 to 5.
+
+The option `definition` says what earns a high grade. `lowest` and `highest` set other ends. The judge sees
+the response and, where the data set has such columns, `user_input`, `reference` and `retrieved_contexts`.
+With `repeats: 3` the judge is asked three times, and the median counts.
+
+```yaml
+metrics:
+  concise:
+    use: simple_criteria
+    definition: How concise is the response, without leaving out what the customer needs?
+```
+
+`judge` is what the judge answers here.
+
+| response | definition | judge | score |
+| --- | --- | --- | --- |
+| `Yes.` | `How concise is it?` | `{reason: One word., verdict: 5}` | `5` |
+| `Yes.` | `How concise is it?` | `{reason: One word., verdict: 9}` | no score |
+
+| response | definition | highest | judge | score |
+| --- | --- | --- | --- | --- |
+| `Yes.` | `How concise is it?` | `10` | `{reason: One word., verdict: 9}` | `9` |
+"""
+
+from __future__ import annotations
+
+from promptls.metrics.decorators import numeric_metric
+from promptls.metrics.grading import graded
+from promptls.metrics.judge import Judge
+from promptls.metrics.result import MetricResult
+
+
+@numeric_metric(allowed_values=None)
+async def simple_criteria(
+    *,
+    response: str,
+    judge: Judge,
+    definition: str,
+    user_input: object = None,
+    reference: object = None,
+    retrieved_contexts: object = None,
+    lowest: int = 1,
+    highest: int = 5,
+    repeats: int = 1,
+) -> MetricResult:
+    """The judge's grade by what `definition` asks for, from `lowest` to `highest`."""
+    if not lowest < highest:
+        return MetricResult(None, f"`lowest` ({lowest}) has to be less than `highest` ({highest})")
+    material = {
+        "user_input": user_input,
+        "retrieved_contexts": retrieved_contexts,
+        "reference": reference,
+        "response": response,
+    }
+    task = f"{definition}\nThe verdict is a grade from {lowest} (worst) to {highest} (best)."
+    return await graded(judge, task, material, (lowest, highest), repeats)
