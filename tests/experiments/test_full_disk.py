@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments.journal import read_journal
 from support.experiment_folder import Folder
+from support.journals import read_journal
 from support.model_server import ModelServer, Reply
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX's")

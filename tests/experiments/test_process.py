@@ -10,10 +10,10 @@ import pytest
 
 from promptls.experiments.client import run_in_process
 from promptls.experiments.events import Event, Finished, Planned, RowFinished, Started, Stopped
-from promptls.experiments.journal import read_journal
 from promptls.experiments.request import RunRequest
 from promptls.text.failure import Failure
 from support.experiment_folder import Folder
+from support.journals import read_journal
 from support.model_server import ModelServer, Reply
 
 

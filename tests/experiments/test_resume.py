@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments.journal import is_running, read_header, read_journal
+from promptls.experiments.journal import is_running, read_header
 from promptls.experiments.runner import BudgetSpentError
 from promptls.text.failure import Failure, WrongUse
 from support.experiment_folder import Folder, last_text, table
+from support.journals import read_journal
 from support.model_server import ModelServer, Reply
 
 

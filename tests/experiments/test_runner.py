@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from promptls.experiments.events import Event, Finished, RowFinished, Started, Stopped, from_json, to_json
-from promptls.experiments.journal import create_journal, read_journal
+from promptls.experiments.journal import create_journal
 from promptls.experiments.plan import plan_run
 from promptls.experiments.runner import run_plan
 from promptls.text.failure import Failure
 from support.experiment_folder import Folder, last_text, table
+from support.journals import read_journal
 from support.model_server import ModelServer, Reply
 
 KEY = "planted-0123456789abcdef"

@@ -25,7 +25,7 @@ from promptls.systems.opencompass.meta_template import (
     lay_out,
 )
 from promptls.systems.opencompass.prompt_list import Messages, Prompt, PromptList
-from promptls.systems.opencompass.prompt_viewer import SHOWN_INFERENCERS, ViewedModel, viewer_lines
+from support.opencompass_viewer import SHOWN_INFERENCERS, ViewedModel, viewer_lines
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "oracle" / "opencompass"
 CASES = sorted(path.name.removesuffix(".infer_cfg.json") for path in FOLDER.glob("*.infer_cfg.json"))

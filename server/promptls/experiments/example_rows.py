@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from promptls.datasets.atomic import replaced
 from promptls.experiments.answer_cache import FOLDER, make_cache_folder
-from promptls.experiments.atomic import replaced
 from promptls.experiments.definition import Experiment, prompt_stem
 from promptls.experiments.example_choice import example_number
 from promptls.experiments.row_choice import RowChoice

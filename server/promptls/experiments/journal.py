@@ -202,16 +202,6 @@ def read_header(path: Path) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def read_journal(path: Path) -> Iterator[RowResult]:
-    """The results in a journal that a cancelled or killed run left; a line that is cut short is skipped."""
-    with path.open("rb") as stream:
-        for line in stream:
-            with contextlib.suppress(ValueError, KeyError, TypeError):
-                value = json.loads(line)
-                if "run" not in value:
-                    yield RowResult.from_json(value)
-
-
 def _lock(stream: FileIO) -> bool:
     """Whether the file is now this process's own; the system frees it when the process ends."""
     import portalocker
