@@ -16,7 +16,6 @@ from promptls.experiments.client import plan_in_process, run_in_process
 from promptls.experiments.events import Event, Finished, Planned, RowFinished, Started, Stopped
 from promptls.experiments.failed_rows import failed_rows, unchanged_dataset
 from promptls.experiments.history import last_run
-from promptls.experiments.journal import read_journal
 from promptls.experiments.request import RunRequest
 from promptls.experiments.written_plan import written_request
 from promptls.experiments.written_prepare import prepared_written
@@ -24,6 +23,7 @@ from promptls.experiments.written_runner import run_written
 from promptls.features.experiment_runs import experiment_runs
 from promptls.text.failure import Failure
 from promptls.workspace.workspace import Workspace
+from support.journals import read_journal
 
 HAS_RAGAS = importlib.util.find_spec("ragas") is not None
 PROMPT = "- name: ticket\n  content: |\n    {{ escape_special_characters(text) }}\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from promptls.workspace.python_experiments import PythonFindings, experiments_for, findings_in
@@ -93,6 +95,31 @@ def test_an_experiment_is_for_the_prompts_that_it_names_or_takes(
     prompt: str, expected: list[str], found: PythonFindings
 ) -> None:
     assert [each.name for each in experiments_for({FILE: found}, prompt)] == expected
+
+
+TAKES = "from promptls import experiment\n\n@experiment()\ndef run(row, prompt_file): ...\n\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "here", "expected"),
+    [
+        ("", [], ["evals/a.yml.j2", "prompts/b.yml.j2", "prompts/c.yml.j2"]),
+        ("", ["a.yml.j2"], ["evals/a.yml.j2"]),
+        ("run.run([], prompt_file='../prompts/b.yml.j2')\n", [], ["prompts/b.yml.j2"]),
+        ("VERSIONS = ['b.yml.j2', 'c.yml.j2']\n", ["a.yml.j2"], ["prompts/b.yml.j2", "prompts/c.yml.j2"]),
+        ("HELP = 'a path'\n", [], ["evals/a.yml.j2", "prompts/b.yml.j2", "prompts/c.yml.j2"]),
+    ],
+)
+def test_one_that_takes_a_prompt_is_for_those_that_its_file_names_else_for_the_nearest(
+    more: str, here: list[str], expected: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "evals").mkdir()
+    for name in here:
+        (tmp_path / "evals" / name).touch()
+    file = str(tmp_path / "evals" / "evals.py")
+    found = {file: findings_in(TAKES + more, file)}
+    prompts = ["evals/a.yml.j2", "prompts/b.yml.j2", "prompts/c.yml.j2"]
+    assert [name for name in prompts if experiments_for(found, str(tmp_path / name))] == expected
 
 
 @pytest.mark.parametrize(

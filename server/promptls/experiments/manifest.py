@@ -63,6 +63,7 @@ def begun_manifest(plan: Plan, started: datetime, continues: str | None = None) 
             "json_schema": experiment.json_schema,
             "repeats": experiment.repeats,
             "concurrency": experiment.concurrency,
+            "engine": experiment.engine,
             "timeout": experiment.timeout,
             "budget": {name: value for name, value in asdict(experiment.budget).items() if value is not None},
             "fresh_since": plan.cache.since if plan.cache is not None else None,

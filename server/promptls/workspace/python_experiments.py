@@ -7,10 +7,11 @@ An experiment is a function under `@experiment()` of promptls or of Ragas, a met
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeGuard
 
 from promptls.text.lines import line_starts
 from promptls.text.span import Span
@@ -32,6 +33,7 @@ _PROMPT_PARAMETERS: Final = frozenset(
     {"prompt", "prompt_file", "prompt_path", "prompt_template", "template", "template_file", "template_path"}
 )
 _PROMPT_ENDINGS: Final = (".j2", ".yml", ".yaml", ".json")
+_TEMPLATE_ENDING: Final = ".j2"
 _LOADER: Final = "load_dataset"
 
 
@@ -62,7 +64,8 @@ class PythonExperiment(NamedTuple):
     required: frozenset[str]
     """Those of the parameters that have no default."""
     prompts: frozenset[str]
-    """The texts in the function that look like paths of prompt files."""
+    """The texts that look like paths of prompt files: in the function, and of one that takes a prompt, where
+    it has none itself, those of templates outside of all experiments, as in a call of its `arun`."""
     scores: Mapping[str, str]
     """The columns of its results that a metric of the file fills, with the name of the metric."""
 
@@ -86,8 +89,9 @@ class PythonFindings(NamedTuple):
 def experiments_for(found: Mapping[str, PythonFindings], prompt: str) -> tuple[PythonExperiment, ...]:
     """The experiments that can be run on a prompt file: those that name it, or take one near by.
 
-    One that names prompts is for these alone. One that takes a prompt is for those in the folder of its
-    file, in the folders beside that one, and below them.
+    One that names prompts is for these alone. One that takes a prompt, and whose file names none, is for
+    those in the folder of its file and below; where that folder holds no template, also for those in the
+    folders beside it.
     """
     return tuple(
         experiment
@@ -149,16 +153,32 @@ class _Reader:
             return PythonFindings()
         metrics = tuple(self._metrics())
         names = {metric.name for metric in metrics}
+        others = frozenset(self._templates_named_outside())
         experiments: list[PythonExperiment] = []
         columns: list[RowColumn] = []
         for node in self._tree.body:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and self._is_decorated(
-                node, {"experiment"}
-            ):
-                experiments.append(self._experiment(node, names))
+            if self._is_experiment(node):
+                found = self._experiment(node, names)
+                takes_others = not found.prompts and found.prompt_parameter is not None
+                experiments.append(found._replace(prompts=others) if takes_others else found)
                 columns += self._columns(node)
         datasets, loaded = tuple(self._datasets()), frozenset(self._loaded())
         return PythonFindings(tuple(experiments), metrics, datasets, tuple(columns), loaded)
+
+    def _is_experiment(self, node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
+        return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and self._is_decorated(
+            node, {"experiment"}
+        )
+
+    def _templates_named_outside(self) -> Iterator[str]:
+        """The texts that end as a template's path does, in all of the module but its experiments."""
+        for statement in self._tree.body:
+            if self._is_experiment(statement):
+                continue
+            for each in ast.walk(statement):
+                value = each.value if isinstance(each, ast.Constant) else None
+                if isinstance(value, str) and value.endswith(_TEMPLATE_ENDING) and "\n" not in value:
+                    yield value
 
     def _metrics(self) -> Iterator[PythonName]:
         for node in self._tree.body:
@@ -377,5 +397,22 @@ def _is_for(experiment: PythonExperiment, prompt: str) -> bool:
     folder, file = Path(experiment.file).parent, Path(prompt)
     if experiment.prompts:
         named = [Path(text) for text in experiment.prompts]
-        return any(file == folder / each or file.parts[-len(each.parts) :] == each.parts for each in named)
-    return experiment.prompt_parameter is not None and file.is_relative_to(folder.parent)
+        return any(
+            str(file) == os.path.normpath(folder / each) or file.parts[-len(each.parts) :] == each.parts
+            for each in named
+        )
+    if experiment.prompt_parameter is None or not file.is_relative_to(folder.parent):
+        return False
+    return file.is_relative_to(folder) or not _holds_templates(folder)
+
+
+def _holds_templates(folder: Path) -> bool:
+    try:
+        return _has_template(str(folder), folder.stat().st_mtime_ns)
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=256)
+def _has_template(folder: str, _changed: int) -> bool:
+    return any(file.suffix == _TEMPLATE_ENDING for file in Path(folder).iterdir())
