@@ -48,11 +48,65 @@ def test_a_run_prints_its_scores_and_where_they_are(folder: Path, capsys: pytest
 def test_a_second_run_shows_the_score_before_and_how_to_compare(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main(["run", "ask.yml.j2", "--rows", "1"])
+    main(["run", "ask.yml.j2"])
     main(["run", "ask.yml.j2"])
     out = capsys.readouterr().out
-    assert "before: 100 %" in out
+    assert "before: 50 %" in out
     assert "promptls compare " in out
+
+
+def test_scores_over_other_rows_are_not_those_before(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["run", "ask.yml.j2", "--rows", "1"])
+    main(["run", "ask.yml.j2"])
+    assert "before" not in capsys.readouterr().out
+    main(["run", "ask.yml.j2", "--rows", "1"])
+    assert "before: 100 %" in capsys.readouterr().out
+
+
+def test_a_run_says_what_metrics_did_not_find_good_or_could_not_score(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = PROMPT.replace("[exact_match]", '[exact_match, "own.py:broken"]')
+    (folder / "ask.yml.j2").write_text(text, encoding="utf-8")
+    (folder / "own.py").write_text("def broken(response):\n    return {}[response]\n", encoding="utf-8")
+    main(["run", "ask.yml.j2"])
+    out = capsys.readouterr().out
+    assert "row 2 (id b): exact_match says `fail`: expected “3”, got “2”" in out
+    assert "broken has no score for 2 answers\n  row 1 (id a): " in out
+    assert "KeyError: '1'" in out
+
+
+def test_what_a_metric_prints_is_no_part_of_the_json(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "ask.yml.j2").write_text(PROMPT.replace("exact_match", '"own.py:loud"'), encoding="utf-8")
+    own = "print('read')\ndef loud(response):\n    print(response)\n    return 1\n"
+    (folder / "own.py").write_text(own, encoding="utf-8")
+    assert main(["run", "ask.yml.j2", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["metrics"][0]["value"] == 1
+    assert sorted(captured.err.split()) == ["1", "2", "read"]
+
+
+def test_cells_behind_semicolons_are_told_from_a_missing_column(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "rows.csv").write_text("id;text;expected\na;1;1\n", encoding="utf-8")
+    code, error = failed(capsys, "run", "ask.yml.j2")
+    assert code == 2
+    assert "one column, whose name looks like several" in error
+    assert "with commas" in error
+
+
+def test_one_model_instead_of_a_list_of_models_is_shown_as_a_list(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "ask.yml.j2").write_text(PROMPT.replace("[echo]", "echo"), encoding="utf-8")
+    code, error = failed(capsys, "run", "ask.yml.j2")
+    assert code == 2
+    assert "`experiments.main.models`: input should be a list: `[echo]`" in error
 
 
 def test_json_is_the_manifest_and_nothing_else(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from contextlib import AsyncExitStack
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptls.cli.options import whole_number
 from promptls.cli.questions import ask_before_spending
@@ -213,13 +213,15 @@ async def _run_all(
     requests: list[RunRequest], arguments: argparse.Namespace
 ) -> list[tuple[Finished, list[Threshold]]]:
     """Every plan is made, and every question asked, before the first model is."""
-    from promptls.experiments.history import last_run, read_run
+    from promptls.experiments.history import read_run
+    from promptls.experiments.last_runs import last_over
     from promptls.experiments.prepare import prepared
     from promptls.experiments.thresholds import check_thresholds, thresholds_of
 
     finished = []
     async with AsyncExitStack() as stack:
-        plans = [await stack.enter_async_context(prepared(request)) for request in requests]
+        with _only_json(arguments):
+            plans = [await stack.enter_async_context(prepared(request)) for request in requests]
         thresholds = [thresholds_of(each.plan.experiment.thresholds, arguments.fail_under) for each in plans]
         for each, limits in zip(plans, thresholds, strict=True):
             check_thresholds(limits, [metric.name for metric in each.plan.metrics])
@@ -234,7 +236,7 @@ async def _run_all(
             ask_before_spending(each.planned for each in plans)
         for each, limits in zip(plans, thresholds, strict=True):
             experiment = each.plan.experiment
-            before = last_run(experiment.prompt, experiment=experiment.name)
+            before = last_over(experiment.prompt, experiment.name, each.plan.choice.text or None)
             end = await _run(each, arguments)
             finished.append((end, limits))
             if not arguments.json:
@@ -246,8 +248,13 @@ async def _run(prepared: Prepared, arguments: argparse.Namespace) -> Finished:
     from promptls.cli.progress import shown_progress
     from promptls.experiments.runner import run_plan
 
-    with shown_progress(quiet=arguments.json) as tell:
+    with shown_progress(quiet=arguments.json) as tell, _only_json(arguments):
         return await run_plan(prepared.plan, tell, continued=prepared.continued)
+
+
+def _only_json(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
+    """What metrics print goes to the error stream where a program reads the standard output."""
+    return redirect_stdout(sys.stderr) if arguments.json else nullcontext()
 
 
 def _heading(prepared: Prepared) -> str:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 # Rows with an error that are shown; the table has all of them.
 SHOWN_ERRORS = 5
 
+# Characters of what is said of one row.
+MOST_CHARACTERS = 240
+
 
 def threshold(word: str) -> Threshold:
     """The threshold that `METRIC=SCORE` writes; a score may be a percentage."""
@@ -46,6 +49,8 @@ def print_run(run: RunSummary, before: RunSummary | None) -> None:
     if run.invalid:
         print(paint(f"{counted(run.invalid, 'answer')} without the form that the prompt demands", "yellow"))
         _print_problems(run)
+    _print_unscored(run)
+    _print_not_good(run)
     print(_taken(run))
     print(f"table:    {shown_path(run.results)}")
     print(f"manifest: {shown_path(run.manifest)}")
@@ -73,6 +78,43 @@ def print_error_rows(run: RunSummary) -> None:
 
 def _print_problems(run: RunSummary) -> None:
     _print_rows(run, "problem", run.invalid)
+
+
+def _print_unscored(run: RunSummary) -> None:
+    """Prints why metrics have given no score to answers, each with its first reason."""
+    from promptls.experiments.history import row_results
+
+    for metric in run.metrics:
+        if metric.unscored <= run.failed:
+            continue
+        line = next(
+            (line for line in row_results(run) if not line["error"] and line.get(metric.name) == ""), None
+        )
+        if line is not None:
+            reason = line.get(f"{metric.name}_reason") or "it gave none"
+            count = counted(metric.unscored - run.failed, "answer")
+            print(paint(f"{metric.name} has no score for {count}", "yellow"))
+            print(f"  row {line['row_number']} (id {line['id']}): {_short(reason)}")
+
+
+def _print_not_good(run: RunSummary) -> None:
+    """Prints the first answers that a metric did not find good, with its reasons."""
+    from promptls.experiments.failed_rows import failed_rows
+
+    found = [row for row in failed_rows(run) if not row.is_error]
+    if not found:
+        return
+    print("what to look at:")
+    for row in found[:SHOWN_ERRORS]:
+        print(f"  row {row.number} (id {row.cells['id']}): {_short(row.message)}")
+    if len(found) > SHOWN_ERRORS:
+        more = paint(f"promptls report {run.name}", "bold")
+        print(f"  … and {len(found) - SHOWN_ERRORS} more: {more}")
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]}…"
 
 
 def _print_rows(run: RunSummary, column: str, count: int) -> None:

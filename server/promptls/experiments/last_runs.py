@@ -49,3 +49,12 @@ def last_runs(prompt: Path, experiment: str, *, unsaved: Mapping[str, str] | Non
     if len(whole) > 1:
         scored = replace(scored, previous=runs[whole[1]])
     return LastRuns(scored, runs[: found[0]][:MOST_LATER])
+
+
+def last_over(prompt: Path, experiment: str, rows: str | None) -> RunSummary | None:
+    """The newest run over the same choice of rows, None for all: other scores say nothing beside its own.
+
+    Of a long history, the last runs are looked through.
+    """
+    runs = islice(runs_of(prompt, experiment=experiment), LOOKED_BACK)
+    return next((run for run in runs if run.rows_chosen == rows), None)

@@ -64,7 +64,10 @@ def _invalid(error: Any, values: Mapping[str, Any]) -> tuple[Invalid, ...]:
     unknown: set[tuple[str | int, ...]] = set()
     for found in error.errors(include_url=False, include_context=False):
         path = _path(values, found["loc"])
-        messages.setdefault(path, []).append(found["msg"])
+        said = found["msg"]
+        if found["type"] == "list_type" and isinstance(found["input"], str):
+            said = f"Input should be a list: `[{found['input']}]`"
+        messages.setdefault(path, []).append(said)
         if found["type"] == "extra_forbidden":
             unknown.add(path)
     return tuple(
