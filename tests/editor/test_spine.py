@@ -190,20 +190,28 @@ def test_another_sample_renders_another_ticket(workbench: Workbench) -> None:
 
 
 @pytest.mark.model
-def test_an_experiment_runs_from_its_lens_and_shows_its_scores(workbench: Workbench) -> None:
+def test_an_experiment_runs_from_its_lens_and_shows_its_scores(workbench: Workbench, example: Path) -> None:
     workbench.open_file(PROMPT)
     workbench.click_lens("Run triage")
     expect(workbench.notification("rows").get_by_role("button", name="Cancel")).to_be_visible()
     workbench.screenshot("running")
     results = workbench.panel("labels_exact_match", patience=RUN_PATIENCE)
     expect(results.get_by_label("Scores")).to_contain_text(re.compile(r"priority_accuracy\s*\d+"))
-    expect(results.locator("tbody tr.row")).to_have_count(ROWS)
     expect(workbench.lens(re.compile(r"labels_exact_match \d"))).to_be_visible()
-    results.locator("#open-0").click()
-    expect(results.locator("tr.details")).to_contain_text("labels_exact_match_reason")
+    results.get_by_role("tab", name="Rows").click()
+    grid = results.get_by_role("grid")
+    expect(grid).to_have_attribute("aria-rowcount", str(ROWS + 1))
+    grid.press("Enter")
+    details = results.get_by_role("complementary", name="Details of the row")
+    expect(details).to_contain_text("labels_exact_match")
+    details.get_by_text("Messages as sent").click()
+    expect(details.locator(".message").first).to_contain_text("system")
+    details.get_by_role("button", name="Bad answer").click()
+    expect(grid.get_by_role("img", name="thumb down")).to_be_visible()
     workbench.screenshot("results")
-    results.get_by_label("Filter rows").fill("no row holds this text")
-    expect(results.locator("tbody tr.row")).to_have_count(0)
+    assert list((example / "experiments").glob("*.notes.json"))
+    results.get_by_label("Search rows").fill("no row holds this text")
+    expect(grid).to_have_attribute("aria-rowcount", "1")
 
 
 @pytest.mark.model

@@ -122,7 +122,7 @@ function Confusion({ report: { names, confusion, expected, predicted, model }, c
                 <bdi>{names[row]}</bdi>
               </th>
               {line.map((value, column) => (
-                <td key={names[column]} class={value === 0 ? "none" : row === column ? "right" : "wrong"} style={{ "--share": `${Math.round(12 + (58 * value) / most)}%` }}>
+                <td key={names[column]} class={value === 0 ? "none" : row === column ? "right" : "wrong"} style={{ "--share": `${Math.round(10 + (24 * value) / most)}%` }}>
                   {value === 0 ? (
                     <span aria-label="0">·</span>
                   ) : !canShow(names[row] ?? "(") || !canShow(names[column] ?? "(") ? (

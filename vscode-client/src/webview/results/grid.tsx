@@ -113,11 +113,15 @@ export function Grid({ run, found }: { run: Run; found: FoundRows }) {
       onKeyDown={pressed}
     >
       <div class="grid-head" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template, width }}>
-        <span role="columnheader" aria-label="Selected" />
+        <span role="columnheader">
+          <span class="only-heard">Selected</span>
+        </span>
         {names.map((name) => (
           <Head key={name} name={name} isNumber={isNumeric(name, run)} />
         ))}
-        <span role="columnheader" aria-label="Thumb and note" />
+        <span role="columnheader">
+          <span class="only-heard">Thumb and note</span>
+        </span>
       </div>
       <div class="grid-body" role="rowgroup" style={{ height: `${total * HEIGHT}px`, width }}>
         {rows.map((at) => (
