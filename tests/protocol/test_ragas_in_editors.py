@@ -56,3 +56,65 @@ async def test_json_of_other_programs_is_left_alone(code: Editor) -> None:
     uri = code.open("package.json", json.dumps({"name": "{{ a", "instruction": "{%"}))
     assert await code.rules(uri, []) == []
     assert await code.lenses(uri) == []
+
+
+TICKETS = """\
+{#---
+input_keys: [text]
+output_key: label
+experiments:
+  first: {dataset: tickets.csv, models: [echo], metrics: ["evals.py:right"]}
+---#}
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }}
+"""
+READS = """\
+from promptls import Dataset, discrete_metric, experiment
+
+@discrete_metric(allowed_values=["yes", "no"])
+def right(response, label):
+    return "yes" if response == label else "no"
+
+@experiment()
+async def triage(row, prompt_file):
+    return {"id": row["id"], "response": row["text"], "twice": 2 * row.get("text")}
+
+tickets = Dataset.load("tickets", backend="local/csv", root_dir=".")
+"""
+
+
+async def test_header_python_and_columns_lead_to_one_another(code: Editor) -> None:
+    code.write("evals.py", READS)
+    code.write("tickets.csv", "id,text,label\n1,a,b\n")
+    uri = code.open("tickets.yml.j2", TICKETS)
+    changes = [types.FileEvent(code.write("evals.py", READS), types.FileChangeType.Changed)]
+    code.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(changes))
+    document = types.TextDocumentIdentifier(uri)
+
+    async def defined(words: str) -> list[str]:
+        params = types.DefinitionParams(document, code.at(uri, words))
+        found = await code.client.text_document_definition_async(params) or []
+        return [f"{each.target_uri.rsplit('/', 1)[1]}:{each.target_range.start.line}" for each in found]
+
+    assert await defined("evals.py:ri|ght") == ["evals.py:3"]
+    assert await defined("dataset: tick|ets") == ["tickets.csv:0"]
+    assert await defined("characters(te|xt") == ["tickets.yml.j2:1"]
+
+    async def places() -> list[str]:
+        params = types.ReferenceParams(
+            types.ReferenceContext(include_declaration=True), document, code.at(uri, "characters(te|xt")
+        )
+        found = await code.client.text_document_references_async(params) or []
+        return sorted(f"{each.uri.rsplit('/', 1)[1]}:{each.range.start.line}" for each in found)
+
+    everywhere = ["evals.py:8", "evals.py:8", "tickets.csv:0", "tickets.yml.j2:1", "tickets.yml.j2:8"]
+    await eventually(places, lambda found: found == everywhere)
+
+    edit = await code.client.text_document_rename_async(
+        types.RenameParams(document, code.at(uri, "characters(te|xt"), "message")
+    )
+    edits = {
+        change.text_document.uri.rsplit("/", 1)[1]: len(change.edits) for change in edit.document_changes
+    }
+    assert edits == {"evals.py": 2, "tickets.csv": 1, "tickets.yml.j2": 2}
