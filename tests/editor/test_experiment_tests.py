@@ -44,17 +44,18 @@ def test_rows_and_examples_run_in_the_test_explorer_and_failing_ones_say_why(
     unfold(row_of(workbench, "echoes"))
     expect(row_of(workbench, r"other: two lines.*\(Failed\)")).to_be_visible()
     expect(row_of(workbench, r"same: one.*\(Passed\)")).to_be_visible()
+    workbench.open_file("rows.csv")
+    said = workbench.page.locator(".monaco-editor").get_by_text(re.compile(r"exact_match\s+says"))
+    expect(said.first).to_be_visible()
+    workbench.screenshot("row")
+
     example = row_of(workbench, r"example 1: Say yes")
     expect(example).to_have_attribute("aria-label", re.compile("Not yet run"))
     example.hover()
     example.get_by_role("button", name="Run Test").click()
     expect(example).to_have_attribute("aria-label", re.compile("Passed"))
-    workbench.screenshot("tests")
-
-    workbench.open_file("rows.csv")
-    expect(workbench.line("exact_match says")).to_be_visible()
     expect(workbench.problem("exact_match says `fail`")).to_be_visible()
-    workbench.screenshot("row")
+    workbench.screenshot("example")
 
 
 def unfold(row: Locator) -> None:

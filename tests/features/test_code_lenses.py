@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from promptls.experiments.history import MetricSummary, RunSummary
 from promptls.features.code_lenses import code_lenses, scores_text
 from promptls.features.experiment_runs import ExperimentRuns
 from promptls.features.run_findings import run_findings
+from promptls.features.run_words import Running
 from support.fixture import MAIN, opened
 
 PATH = str(Path("/project") / MAIN)
@@ -91,3 +93,42 @@ def test_failed_rows_are_found_at_the_experiment_until_the_prompt_changes() -> N
     assert found(run(value=0.5, failed=1)) == ["first"]
     assert found(run(value=0.5, failed=1, stale=True)) == []
     assert found(run(value=0.5)) == []
+
+
+def test_of_several_models_each_score_is_told() -> None:
+    both = run(value=0.5)
+    (right, length) = both.metrics
+    better = replace(right, text="75%")
+    both = replace(
+        both, by_model={"echo": (better, length), "small": (right, length)}, models=("echo", "small")
+    )
+
+    assert scores_text(ExperimentRuns("first", both)) == (
+        "right 50% [echo 75%, small 50%], length 5 [echo 5, small 5]"
+    )
+
+
+def test_an_experiment_that_is_run_shows_how_far_it_is_and_is_cancelled_by_its_lens() -> None:
+    snapshot, _ = opened(PROMPT)
+    runs = (ExperimentRuns("first", None), ExperimentRuns("second", None))
+
+    found = code_lenses(snapshot, PATH, runs, {"second": Running(12, 50, 3.2)})
+
+    assert [lens.action.title for lens in found] == [
+        "Preview",
+        "Run first",
+        "Running second: 12 of 50 · 3 s left",
+    ]
+    assert found[-1].action.command == "promptls.cancelRun"
+    (before,) = [
+        lens.action.title
+        for lens in code_lenses(snapshot, PATH, runs[:1], {"first": Running(0, 0)})
+        if lens.action.arguments
+    ]
+    assert before == "Running first: rendering the rows"
+
+
+def test_scores_of_some_rows_say_so() -> None:
+    some = replace(run(value=0.5), rows_chosen="5")
+
+    assert scores_text(ExperimentRuns("first", some)) == "right 50%, length 5 · only rows 5"

@@ -115,6 +115,12 @@ async def test_a_failing_row_is_marked_over_its_lines_and_leads_to_its_result(
     (related,) = found[0].related_information or ()
     assert related.location.uri.endswith(Path(result.run).name)
     assert "the answer was: two" in related.message
+    place = types.Position(places[0][1], 3)
+    params = types.HoverParams(types.TextDocumentIdentifier(beside(uri, dataset)), place)
+    hover = await code.client.text_document_hover_async(params)
+    assert hover is not None
+    assert "answer: `two" in hover.contents.value
+    assert hover.range.start.line == places[0][0]
     code.replace(uri, "name: question", "name: asked")
     assert await rows_found(code, beside(uri, dataset), 0) == []
 

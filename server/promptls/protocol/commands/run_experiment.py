@@ -43,6 +43,7 @@ def _result(finished: Finished) -> dict[str, Any]:
 
     run = read_run(Path(finished.manifest_path))
     scores = ", ".join(f"{metric.name} {metric.text}" for metric in run.metrics)
+    rows = f"{run.rows} {'row' if run.rows == 1 else 'rows'}"
     failed = f", {run.failed} of them failed" if run.failed else ""
     return {
         "run": str(run.results),
@@ -51,5 +52,5 @@ def _result(finished: Finished) -> dict[str, Any]:
         "failed": run.failed,
         "scores": {metric.name: metric.value for metric in run.metrics if metric.value is not None},
         "cancelled": False,
-        "message": f"{run.name}: {run.rows} rows{failed}{f': {scores}' if scores else ''}",
+        "message": f"{run.name}: {rows}{failed}{f': {scores}' if scores else ''}",
     }
