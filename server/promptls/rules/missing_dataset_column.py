@@ -54,17 +54,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 from promptls.meaning.kind import Kind
 from promptls.rules.declared_experiments import DeclaredExperiment, declared_experiments
+from promptls.rules.named_metrics import named_metrics, needed_columns
 from promptls.rules.needed_inputs import needed_inputs
 from promptls.rules.rule import FileContext, Finding, Rule
 from promptls.text.nearest import did_you_mean
-from promptls.workspace.python_names import functions_in
-
-_DECORATORS: Final = frozenset({"discrete_metric", "numeric_metric", "ranking_metric"})
-"""What may decorate a metric's function without changing what it takes."""
 
 
 def check(context: FileContext) -> Iterator[Finding]:
@@ -124,32 +120,18 @@ def _without_parameters(
     from promptls.metrics.binding import is_bound
 
     output_key = context.template.declarations.settings.output_key
+    named = named_metrics(context)
     for index, metric in enumerate(experiment.declared.metrics):
         span = experiment.span(context, "metrics", index)
-        for name in _required(Path(context.path).parent, metric) if span is not None else ():
-            if span is not None and not is_bound(name, columns, output_key):
-                named = experiment.declared.dataset
-                message = f"`{named}` has no column for the parameter `{name}` of `{metric}`"
+        if span is None:
+            continue
+        for parameter, name in needed_columns(metric, named, Path(context.path).parent):
+            if not is_bound(name, columns, output_key):
+                dataset = experiment.declared.dataset
+                message = f"`{dataset}` has no column for the parameter `{parameter}` of `{metric}`"
+                if parameter != name:
+                    message = f"`{dataset}` has no column `{name}`, which is the `{parameter}` of `{metric}`"
                 yield Finding(span, f"{message}{did_you_mean(name.removeprefix('expected_'), columns)}")
-
-
-def _required(folder: Path, metric: str) -> tuple[str, ...]:
-    """The parameters that a metric's function must be given, as far as reading its file tells."""
-    file, colon, attribute = metric.rpartition(":")
-    if not colon or not file.endswith(".py"):
-        from promptls.metrics.loading import metric_parameters
-        from promptls.metrics.registry import READY_METRICS
-
-        ready = READY_METRICS.get(metric)
-        return tuple(metric_parameters(ready).required) if ready else ()
-    for function in functions_in(str(folder / file)) or ():
-        if function.name == attribute and set(function.decorators) <= _DECORATORS:
-            return tuple(
-                each.name
-                for each in function.parameters
-                if each.is_required and each.kind in {"any", "keyword"}
-            )
-    return ()
 
 
 RULE = Rule(

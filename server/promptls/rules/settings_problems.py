@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.rules.check import severity_of
+from promptls.rules.declared_experiments import Objection
+from promptls.rules.named_metrics import wrong_options
 from promptls.rules.registry import RULES_BY_NAME
 from promptls.rules.unknown_dataset import dataset_objection
 from promptls.rules.unknown_metric import metric_objection
@@ -19,7 +21,12 @@ def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
     These are rules whose severity is set, and the data sets, metrics and models of experiments, as far as
     the rules for them are not off.
     """
-    found = (*project.problems, *_unknown_rules(project), *_unknown_in_experiments(project))
+    found = (
+        *project.problems,
+        *_unknown_rules(project),
+        *_unknown_in_experiments(project),
+        *_wrong_metrics(project),
+    )
     return tuple(sorted(found, key=_order))
 
 
@@ -46,7 +53,8 @@ def _unknown_in_experiments(project: ProjectFile) -> Iterator[SettingsProblem]:
                 model_objection(model, project.settings) for model in declared.models
             ],
             ("metrics", "unknown-metric"): [
-                metric_objection(metric, project.root, beside) for metric in declared.metrics
+                metric_objection(metric, project.root, beside, project.settings.metrics)
+                for metric in declared.metrics
             ],
         }
         for (key, rule), objections in found.items():
@@ -54,3 +62,23 @@ def _unknown_in_experiments(project: ProjectFile) -> Iterator[SettingsProblem]:
                 if objection is not None and severity_of(RULES_BY_NAME[rule], project.settings) is not None:
                     place = place_of_setting(project, ("experiments", name, key))
                     yield SettingsProblem(place, f"experiment `{name}`: {objection.text}")
+
+
+def _wrong_metrics(project: ProjectFile) -> Iterator[SettingsProblem]:
+    """The metrics with options whose `use` leads to none, or that are given an option which none takes."""
+    if severity_of(RULES_BY_NAME["unknown-metric"], project.settings) is None:
+        return
+    beside = "these settings" if project.path is None else f"`{project.path.name}`"
+    for name, metric in project.settings.metrics.items():
+        found = [(("use",), metric_objection(metric.use, project.root, beside))]
+        for wrong in wrong_options(metric, project.root):
+            keys = ("columns", wrong.name) if wrong.below else (wrong.name,)
+            found.append((keys, Objection(wrong.message, wrong.meant)))
+        for keys, objection in found:
+            if objection is not None:
+                place = place_of_setting(project, ("metrics", name, *keys))
+                yield SettingsProblem(place, f"metric `{name}`: {objection.text}")
+    judge = project.settings.judge
+    objection = model_objection(judge, project.settings) if judge is not None else None
+    if objection is not None and severity_of(RULES_BY_NAME["unknown-model"], project.settings) is not None:
+        yield SettingsProblem(place_of_setting(project, ("judge",)), f"`judge`: {objection.text}")

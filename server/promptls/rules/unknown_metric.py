@@ -5,6 +5,8 @@
 Reports the names under `metrics` of an experiment in the file's header that are neither a ready metric,
 nor `file.py:name` with a file beside the prompt that has this name. The file is read, and never run;
 where it makes names in a way that reading cannot follow, nothing is said of them.
+A name may also be one of those under `metrics`, in the header or the settings: there, `use` has to lead to a
+metric, and the other keys have to be options that it takes.
 
 The metrics of experiments in the project's settings are looked at too: `promptls check`, `promptls doctor` and
 the editor's log say what is wrong in the settings.
@@ -55,29 +57,63 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from promptls.rules.declared_experiments import Objection, declared_experiments
+from promptls.rules.named_metrics import named_metrics, wrong_options
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.syntax.yaml.nodes import Mapping
 from promptls.text.nearest import nearest
+from promptls.text.span import Span
 from promptls.workspace.module_names import names_of_module
 from promptls.workspace.python_names import functions_in
+
+if TYPE_CHECKING:
+    from promptls.settings.header import NamedMetric
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The names of metrics that lead to none."""
+    folder = Path(context.path).parent
+    named = named_metrics(context)
     for experiment in declared_experiments(context):
         for index, name in enumerate(experiment.declared.metrics):
             span = experiment.span(context, "metrics", index)
-            objection = metric_objection(name, Path(context.path).parent, "this prompt")
+            objection = metric_objection(name, folder, "this prompt", named)
             if span is not None and objection is not None:
                 yield objection.finding(context, span)
+    for name, metric in (context.template.declarations.settings.metrics or {}).items():
+        yield from _in_named(context, name, metric, folder)
 
 
-def metric_objection(name: str, folder: Path, beside: str) -> Objection | None:
+def _in_named(context: FileContext, name: str, metric: NamedMetric, folder: Path) -> Iterator[Finding]:
+    """What is wrong with a metric that the file gives a name and options."""
+    span = context.template.declarations.value_span("metrics", name, "use")
+    objection = metric_objection(metric.use, folder, "this prompt")
+    if span is not None and objection is not None:
+        yield objection.finding(context, span)
+    for wrong in wrong_options(metric, folder):
+        keys = ("metrics", name, "columns") if wrong.below else ("metrics", name)
+        option = _key_span(context, keys, wrong.name)
+        if option is not None:
+            yield Objection(wrong.message, wrong.meant).finding(context, option)
+
+
+def _key_span(context: FileContext, path: tuple[str, ...], key: str) -> Span | None:
+    node: Any = context.template.declarations.tree
+    for step in path:
+        node = node.value(step) if isinstance(node, Mapping) else None
+    entry = node.entry(key) if isinstance(node, Mapping) else None
+    return entry.key.span if entry is not None else None
+
+
+def metric_objection(name: str, folder: Path, beside: str, named: Iterable[str] = ()) -> Objection | None:
     """What is wrong with a metric's name, whose file counts from `folder`; None where it leads to one.
 
-    `beside` says in words what the folder is.
+    `beside` says in words what the folder is; `named` are the names of metrics with options.
     """
+    if name in named:
+        return None
     file, colon, attribute = name.rpartition(":")
     if not colon or not file.endswith(".py"):
         from promptls.metrics.registry import READY_METRICS
@@ -86,7 +122,7 @@ def metric_objection(name: str, folder: Path, beside: str) -> Objection | None:
             return None
         if name.endswith(".py"):
             return Objection(f"`{name}` names no function: a metric of one's own is `file.py:function`")
-        return _near(f"there is no metric `{name}`", name, READY_METRICS)
+        return _near(f"there is no metric `{name}`", name, [*named, *READY_METRICS])
     path = folder / file
     if not path.is_file():
         others = sorted(path.parent.glob("*.py")) if path.parent.is_dir() else []

@@ -1,7 +1,8 @@
 """A grade that a judge model gives the response by rubrics: what each grade stands for.
 
 The option `rubrics` is a mapping; grades are written `1` or, as in Ragas, `score1_description`.
-The judge sees the response and, where the data set has such columns, `user_input`, `reference` and `retrieved_contexts`.
+The judge sees the response and, where the data set has such columns, `user_input`, `reference` and
+`retrieved_contexts`.
 With `repeats: 3` the judge is asked three times, and the median counts.
 
 ```yaml

@@ -32,7 +32,7 @@ from promptls.metrics.result import MetricResult
 
 
 @numeric_metric(allowed_values=None)
-async def simple_criteria(
+async def simple_criteria(  # noqa: PLR0913 - each is a column or an option of its own
     *,
     response: str,
     judge: Judge,
