@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from promptls.rules.check import check
+from promptls.text.span import Span
 from promptls.workspace.workspace import Workspace
 
 PATH = "/project/main.yml.j2"
@@ -122,11 +123,15 @@ HEADER_KEYS = (
 )
 
 
-def findings(text: str, typed_line: int) -> Counter[tuple[str, str, str]]:
-    """The findings on all lines but one, each with its line's text instead of its number."""
+def opened(text: str) -> Workspace:
     workspace = Workspace([Path("/project")])
     workspace.open(f"{Path(PATH).parent}/macros.yml.j2", MACROS, 1)
     workspace.open(PATH, text, 1)
+    return workspace
+
+
+def findings(workspace: Workspace, typed_line: int) -> Counter[tuple[str, str, str]]:
+    """The findings on all lines but one, each with its line's text instead of its number."""
     source = workspace.snapshot.open_files[PATH].template.source
     return Counter(
         (finding.rule, finding.message.split(", and ")[0], source.line(line))
@@ -140,12 +145,17 @@ def flickers(template: str, place: str, typed: str) -> list[str]:
     others = {"HEADER", "TOP", "CONTENT", "PART", "BETWEEN", "KEY"} - {place}
     lines = [line for line in template.splitlines(keepends=True) if line.strip() not in others]
     text = "".join(lines)
-    line = text[: text.index(place)].count("\n")
-    before = findings(text.replace(place, ""), line)
-    after = findings(text.replace(place, typed), line)
+    start = text.index(place)
+    line = text[:start].count("\n")
+    workspace = opened(text.replace(place, ""))
+    before = findings(workspace, line)
+    stages = []
+    for version, (offset, letter) in enumerate(enumerate(typed, start), 2):
+        workspace.edit(PATH, version, [(Span(offset, offset), letter)])
+        stages.append(findings(workspace, line))
+    after = stages.pop()
     found = []
-    for end in range(1, len(typed)):
-        now = findings(text.replace(place, typed[:end]), line)
+    for end, now in enumerate(stages, 1):
         lost = (before & after) - now
         new = now - (before | after)
         found += [f"{typed[:end]}⌷ loses {each}" for each in lost]
