@@ -147,3 +147,16 @@ async def test_a_client_that_follows_the_trace_is_told_of_each_message(
             traces.append(message["params"])
 
     assert traces == expected
+
+
+async def test_a_trace_leaves_out_the_keys_of_a_run(wire: Wire, tmp_path: Path) -> None:
+    await wire.begin(tmp_path, trace="verbose")
+
+    arguments = [{"secrets": {"OPENAI_API_KEY": "sk-planted"}, "rows": "3"}]
+    wire.send(id=2, method="workspace/executeCommand", params={"command": "none", "arguments": arguments})
+    traces = []
+    while (message := await wire.receive()).get("id") != 2:
+        traces.append(json.dumps(message))
+
+    assert any("[left out]" in trace for trace in traces)
+    assert not any("planted" in trace for trace in traces)

@@ -175,7 +175,7 @@ class PromptProtocol(LanguageServerProtocol):
         number = f" ({message['id']})" if "id" in message else ""
         params: dict[str, Any] = {"message": f"received {message['method']}{number}"}
         if self.trace is types.TraceValue.Verbose:
-            params["verbose"] = json.dumps(message.get("params"))
+            params["verbose"] = json.dumps(_without_secrets(message.get("params")))
         self.notify_json(types.LOG_TRACE, params)
 
     def _send_response(
@@ -226,3 +226,13 @@ def _is_plain(result: Any) -> bool:
     if isinstance(result, list):
         return not result or isinstance(result[0], dict)
     return isinstance(result, dict)
+
+
+def _without_secrets(params: Any) -> Any:
+    """The parameters as a trace may have them: the keys of a run's models are left out."""
+    if isinstance(params, dict):
+        return {
+            name: "[left out]" if name == "secrets" else _without_secrets(value)
+            for name, value in params.items()
+        }
+    return [_without_secrets(value) for value in params] if isinstance(params, list) else params
