@@ -43,6 +43,7 @@ from promptls.meaning.scopes import INJECTED
 from promptls.rules.expected_keys import expected_keys
 from promptls.rules.removed_input import removed_input
 from promptls.rules.rule import FileContext, Finding, Rule
+from promptls.rules.undeclared_readings import undeclared_readings
 from promptls.rules.unread_names import may_be_read_in_broken_text
 from promptls.workspace.contract import contract_of
 
@@ -56,7 +57,11 @@ def check(context: FileContext) -> Iterator[Finding]:
     if not contract.is_whole:
         return
     unread = [key for key in inputs if key.name not in contract.names and key.name not in INJECTED]
-    expected = expected_keys(context.template) if unread else frozenset()
+    if not unread:
+        return
+    expected = expected_keys(context.template)
+    # A misspelt name is one mistake, and is found where it stands.
+    expected |= {meant for _, meant, _ in undeclared_readings(context) if meant is not None}
     for key in unread:
         header = context.template.declarations.span
         if key.name not in expected and not may_be_read_in_broken_text(context, key.name, header):
