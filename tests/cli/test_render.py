@@ -125,6 +125,7 @@ def test_what_cannot_be_counted_is_shown_and_fails(folder: Path, capsys: pytest.
         (["--row", "0"], "`0` is no whole number of 1 or more", "promptls render --help"),
         (["--data", "[1]"], "there is no such file", ""),
         (["--data", '{"text":'], "the data is no JSON: Expecting value at column 9", ""),
+        (["--data", '{"text":' + "[" * 20_000], "the data is nested too deep", ""),
         (["--data", "rows.csv"], "the data is no mapping", '{"name": value'),
         (["--row", "1", "--sample", "greeting"], "not allowed with", "promptls render --help"),
     ],

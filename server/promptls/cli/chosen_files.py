@@ -79,7 +79,9 @@ def existing(word: str) -> Path:
         raise WrongUse("this is neither a file nor a folder", FilePlace(path), "save it to a file first")
     if path.is_file() and path.stat().st_size > MAX_BYTES:
         raise WrongUse(
-            f"the file is larger than {MAX_BYTES // 1_000_000} MB", FilePlace(path), "no prompt is that long"
+            f"the file is larger than {MAX_BYTES // 1_000_000} MB",
+            FilePlace(path),
+            "no prompt, and nothing that is put into one, is that long; many rows are a data set",
         )
     return path
 

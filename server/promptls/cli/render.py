@@ -181,6 +181,8 @@ def _given_data(word: str) -> dict[str, Any]:
         raise WrongUse(f"the data is no JSON: {wrong.msg} at column {wrong.colno}", place) from None
     except (UnicodeDecodeError, yaml.YAMLError) as wrong:
         raise WrongUse(f"the data cannot be read: {str(wrong).splitlines()[0]}", place) from None
+    except RecursionError:
+        raise WrongUse("the data is nested too deep to be read", place) from None
     if not isinstance(data, dict):
         raise WrongUse("the data is no mapping of input names to values", place, 'write {"name": value, …}')
     return data

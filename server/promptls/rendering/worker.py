@@ -229,6 +229,8 @@ class RenderWorker:
                     return replace(failure, message=self._out_of_memory(), path=failure.path or job.path)
                 return failure
         message = f"The rendering process ended {ATTEMPTS} times while it rendered this file ({ended})."
+        if job.functions is not None:
+            message += f" Look at what ends a process in the functions of {job.functions}."
         return RenderFailure("crash", message, job.path)
 
     async def _count(self, texts: list[str], encoding: str) -> list[int]:
