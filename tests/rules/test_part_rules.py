@@ -102,6 +102,11 @@ FIXES = {
         "- name: a\n  expected_template_data_keys: [b, c]\n  content: '{{ b }}{{ c }}'\n",
         "Add `c`",
     ),
+    "a role is written where not even a colon stands": (
+        "- {name: a, content: b, role}\n",
+        "- {name: a, content: b, role: user}\n",
+        "Write `user`",
+    ),
 }
 
 

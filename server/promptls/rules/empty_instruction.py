@@ -45,13 +45,15 @@ def check(context: FileContext) -> Iterator[Finding]:
     following = context.template.source.slice(span._replace(end=len(context.template.source))).lstrip()
     is_empty = entry.value.tag == "null" or not entry.value.text.strip()
     if is_empty and not following.startswith(("{{", "{%")):
-        yield Finding(entry.key.span if span.is_empty() else span, "the instruction is empty", (_fix(entry),))
+        yield Finding(
+            entry.key.span if span.is_empty() else span, "the instruction is empty", (_fix(context, entry),)
+        )
 
 
-def _fix(entry: Entry) -> Fix:
+def _fix(context: FileContext, entry: Entry) -> Fix:
     """The fix that writes an instruction where none stands."""
     if entry.value.span.is_empty():
-        return value_behind(entry, BLANK)
+        return value_behind(context.template.source.text, entry, BLANK)
     return Fix(f"Write {BLANK}, to be filled in", (Edit(entry.value.span, BLANK),))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptls.rules.mapping_edits import indentation, is_flow
+from promptls.rules.mapping_edits import colon_end, indentation, is_flow
 from promptls.rules.rule import Edit, Fix
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping
@@ -22,7 +22,7 @@ def key_behind(chunk: Chunk, span: Span, entries: tuple[Entry, ...], written: st
         return ()
     title = f"Add `{written.split(':', maxsplit=1)[0]}`, to be filled in"
     last = max(entries, key=lambda entry: entry.key.span.start)
-    end = max(last.value.span.end, last.key.span.end + 1)
+    end = max(last.value.span.end, colon_end(chunk.text, last))
     if is_flow(chunk.text, span):
         return (Fix(title, (Edit(Span(end, end), f", {written}"),)),)
     line = line_end(chunk.text, end)
@@ -35,10 +35,10 @@ def key_behind(chunk: Chunk, span: Span, entries: tuple[Entry, ...], written: st
     return (Fix(title, (Edit(Span(line, line), f"\n{indent}{written}"),)),)
 
 
-def value_behind(entry: Entry, written: str) -> Fix:
+def value_behind(text: str, entry: Entry, written: str) -> Fix:
     """The fix that writes the value of a key that has none."""
-    end = entry.key.span.end + 1
-    return Fix(f"Write {written}, to be filled in", (Edit(Span(end, end), f" {written}"),))
+    place = Span(entry.key.span.end, colon_end(text, entry))
+    return Fix(f"Write {written}, to be filled in", (Edit(place, f": {written}"),))
 
 
 def as_list(chunk: Chunk, mapping: Mapping) -> tuple[Fix, ...]:

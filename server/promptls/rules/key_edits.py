@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from promptls.rules.mapping_edits import colon_end
 from promptls.rules.rule import Edit
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry
@@ -33,11 +34,11 @@ def _removed(text: str, span: Span, entries: tuple[Entry, ...], entry: Entry) ->
     if not before:
         return None
     if text[span.start : span.start + 1] == "{":
-        return Span(max(_end(other) for other in before), _end(entry))
+        return Span(max(_end(text, other) for other in before), _end(text, entry))
     begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
-    end = line_end(text, _end(entry))
+    end = line_end(text, _end(text, entry))
     return Span(begin, end + len(text[end : end + 1])) if not text[begin:start].strip(" ") else None
 
 
-def _end(entry: Entry) -> int:
-    return max(entry.value.span.end, entry.key.span.end + 1)
+def _end(text: str, entry: Entry) -> int:
+    return max(entry.value.span.end, colon_end(text, entry))

@@ -13,6 +13,12 @@ def is_flow(text: str, span: Span) -> bool:
     return text[span.start : span.start + 1] in {"{", "["}
 
 
+def colon_end(text: str, entry: Entry) -> int:
+    """The offset behind a key's colon; behind the key itself where it has none, as in `{role}`."""
+    end = entry.key.span.end
+    return end + 1 if text[end : end + 1] == ":" else end
+
+
 def added_entry(
     text: str, span: Span, entries: tuple[Entry, ...], written: str, before: Entry | None = None
 ) -> Edit | None:

@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.rules.aspects import declarations
+from promptls.rules.mapping_edits import colon_end
 from promptls.rules.rule import OBJECT_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.yaml.nodes import Scalar
 from promptls.text.span import Span
@@ -51,8 +52,8 @@ def check(context: FileContext) -> Iterator[Finding]:
         return
     span = entry.value.span
     if span.is_empty():
-        behind = entry.key.span.end + 1
-        edit = Edit(Span(behind, behind), " []")
+        missing = Span(entry.key.span.end, colon_end(context.template.source.text, entry))
+        edit = Edit(missing, ": []")
     else:
         edit = Edit(span, "[]")
     fix = Fix("Write an empty list", (edit,), preferred=True)

@@ -38,6 +38,7 @@ from typing import Final
 from promptls.meaning.parts import Part, chunk_items
 from promptls.rules.aspects import names
 from promptls.rules.macro_calls import statement_at
+from promptls.rules.mapping_edits import colon_end
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.settings.project import Project
@@ -155,7 +156,7 @@ def _of_entry(chunk: Chunk, part: Part, entry: Entry, project: Project) -> Itera
                 yield misspelt(span, f"no model knows the role `{word}`", word, project.roles)
     elif value.span.is_empty():
         if part.is_whole:
-            place = Span(entry.key.span.end, entry.key.span.end + 1)
+            place = Span(entry.key.span.end, colon_end(chunk.text, entry))
             fixes = tuple(
                 Fix(f"Write `{role}`", (Edit(place, f": {role}"),)) for role in project.roles[:_MOST_OFFERS]
             )
