@@ -131,7 +131,11 @@ async def _route(plan: Plan, stack: AsyncExitStack) -> Callable[[ModelReference]
 
     most = min(experiment.concurrency, plan.results)
     cluster = await connected_cluster(experiment.models, experiment.ray_address, most)
-    stack.push_async_callback(cluster.close)
+
+    async def close(error: type[BaseException] | None, *_: object) -> None:
+        await cluster.close(at_once=error is not None)
+
+    stack.push_async_exit(close)
     return lambda reference: RayModel(cluster, reference.name)
 
 

@@ -7,7 +7,7 @@ import logging
 import os
 import socket
 from collections import Counter
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any, cast
@@ -30,7 +30,7 @@ REACH_SECONDS = 5.0
 OBJECT_BYTES = 80 * 1024 * 1024
 
 # Seconds that the models of a worker have for ending.
-END_SECONDS = 0.5
+END_SECONDS = 0.3
 
 # Calls of one worker that may go on at the same time.
 MOST_CALLS = 10_000
@@ -73,7 +73,8 @@ class RayCluster:
         """
         import ray
 
-        alive = [node for node in ray.nodes() if node["Alive"]]
+        known: Callable[[], list[dict[str, Any]]] = ray.nodes
+        alive = [node for node in known() if node["Alive"]]
         nodes = [node for node in alive if node["Resources"].get("CPU")] or alive
         self._workers = list(await asyncio.gather(*(self._started(node) for node in nodes[: self._most])))
 
@@ -109,8 +110,8 @@ class RayCluster:
             raise outcome.error()
         return cast("Completion", outcome)
 
-    async def close(self) -> None:
-        """The workers are gone, and the connection where this run made it."""
+    async def close(self, *, at_once: bool = False) -> None:
+        """The workers are gone, and the connection where this run made it; `at_once` soon, not yet."""
         import ray
 
         workers, self._workers = self._workers, []
@@ -120,7 +121,9 @@ class RayCluster:
         for worker in workers:
             ray.kill(worker.actor)
         if self._is_own:
-            await asyncio.to_thread(ray.shutdown)
+            ending = asyncio.ensure_future(asyncio.to_thread(ray.shutdown))
+            # Whoever has cancelled a run waits for what it says of its rows, and for no cluster.
+            await asyncio.wait({ending}, timeout=END_SECONDS if at_once else None)
 
     async def _least_busy(self, name: str) -> _Worker:
         async with self._starting:
