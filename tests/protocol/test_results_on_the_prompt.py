@@ -97,6 +97,8 @@ async def test_the_scores_of_all_rows_stay_when_some_rows_are_run(code: Editor, 
     assert (await code.lenses(uri))[2] == "exact_match 33 %"
     failing = await code.command("runExperiment", uri=uri, rows="failing", onlyPlan=True)
     assert (failing.rows, failing.calls) == (2, 0)
+    Path(beside(uri, "rows.csv").removeprefix("file://")).write_text(f"{ROWS}d,four,four\n", "utf-8")
+    assert (await code.lenses(uri))[2] == "exact_match 33 % · other data set"
 
 
 @pytest.mark.parametrize(

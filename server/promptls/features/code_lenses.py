@@ -116,7 +116,9 @@ def scores_text(runs: ExperimentRuns) -> str:
     failed = [f"{last.failed} of {last.rows} rows failed"] if last.failed else []
     words = ", ".join([*scores, *failed]) or f"{last.rows} rows"
     some = f" · only rows {last.rows_chosen}" if last.rows_chosen is not None else ""
-    return f"{words}{some} · stale" if last.stale else f"{words}{some}"
+    if last.stale:
+        return f"{words}{some} · stale"
+    return f"{words}{some} · other data set" if runs.has_other_dataset else f"{words}{some}"
 
 
 def _details(run: RunSummary, metric: MetricSummary) -> str:

@@ -24,6 +24,8 @@ class ExperimentRuns:
     name: str
     last: RunSummary | None
     later: tuple[RunSummary, ...] = ()
+    has_other_dataset: bool = False
+    """Whether the data set has changed since the last run, as far as that is quickly seen."""
 
     @property
     def newest_first(self) -> tuple[RunSummary, ...]:
@@ -50,7 +52,25 @@ def experiment_runs(snapshot: Snapshot, path: str) -> tuple[ExperimentRuns, ...]
 
     unsaved = snapshot.unsaved()
     found = ((name, last_runs(Path(path), name, unsaved=unsaved)) for name in names)
-    return tuple(ExperimentRuns(name, runs.scored, runs.later) for name, runs in found)
+    return tuple(
+        ExperimentRuns(name, runs.scored, runs.later, _has_other_dataset(runs.scored)) for name, runs in found
+    )
+
+
+def _has_other_dataset(run: RunSummary | None) -> bool:
+    """Whether the data set of the run has changed since; not looked at where it is long."""
+    from promptls.datasets.known import MOST_BYTES
+    from promptls.experiments.failed_rows import unchanged_dataset
+    from promptls.experiments.history import dataset_of
+
+    named = dataset_of(run) if run is not None else None
+    if run is None or named is None:
+        return False
+    try:
+        is_short = named[0].stat().st_size <= MOST_BYTES
+    except OSError:
+        return True
+    return is_short and unchanged_dataset(run) is None
 
 
 def change_text(run: RunSummary, metric: MetricSummary) -> str:
