@@ -21,6 +21,7 @@ from promptls.text.failure import Failure
 # Runs of the experiment that the chart over its history shows.
 MOST_HISTORY = 60
 
+# Columns that data sets usually have for the whole response, the surest first.
 _EXPECTED = (
     "expected",
     "expected_answer",
@@ -28,8 +29,11 @@ _EXPECTED = (
     "expected_response",
     "reference",
     "ground_truth",
+    "answer",
+    "target",
+    "label",
+    "output",
 )
-_EXPECTED += ("answer", "target", "label", "output")
 
 
 def results_view(runs: Sequence[RunSummary]) -> dict[str, Any]:
