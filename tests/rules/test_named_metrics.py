@@ -84,7 +84,7 @@ metrics:
   mine:
     use: exact_match
     columns: {wanted: label}
-              ^^^^^^ unknown-metric: `exact_match` takes no `wanted`: it takes `response`, `expected`, `ignore_case`
+              ^^^^^^ unknown-metric
 """,
             "",
         ),

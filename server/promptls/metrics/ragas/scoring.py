@@ -67,7 +67,9 @@ async def scored(row: RagasMetric, given: Mapping[str, Any]) -> MetricResult:
     _refuse_failed(judge)
     value = float(result.value)
     if math.isnan(value):
-        return MetricResult(None, result.reason or "Ragas gave no score: there was nothing to judge")
+        return MetricResult(
+            None, result.reason or "Ragas gave no score: nothing to judge, or a grade that it does not know"
+        )
     return MetricResult(value, result.reason or None)
 
 
