@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from promptls.rendering.culprit import culprit_of
-from promptls.rendering.evaluation import render_evaluation
 from promptls.rendering.functions_file import line_in_functions, load_functions
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderedSection, RenderFailure, Rendering
@@ -56,6 +55,9 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
     data = {**stand_ins, **functions, **job.data}
     try:
         if job.kind == "evaluation prompt":
+            # It takes longer to load than all that other prompts need.
+            from promptls.rendering.evaluation import render_evaluation
+
             return render_evaluation(job, data, started)
         made = _render(job, data)
     except PromptPoetError as error:
