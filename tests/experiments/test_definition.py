@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments.definition import adjusted, prompt_stem
+from promptls.experiments.definition import adjusted, asked_from, prompt_stem
 from promptls.text.failure import WrongUse
 from support.experiment_folder import Folder
 
@@ -93,3 +93,24 @@ def test_wrong_settings_are_named_with_their_line(folder: Folder) -> None:
 @pytest.mark.parametrize(("name", "stem"), [("triage_v2.yml.j2", "triage_v2"), ("a.b.yaml.j2", "a.b")])
 def test_runs_are_named_after_the_prompt_file(tmp_path: Path, name: str, stem: str) -> None:
     assert prompt_stem(tmp_path / name) == stem
+
+
+@pytest.mark.parametrize(
+    ("project", "settings", "expected"),
+    [
+        ("", "repeats: 1", ("local", None)),
+        ('engine = "ray"\n[ray]\naddress = "head:6379"', "repeats: 1", ("ray", "head:6379")),
+        ('engine = "ray"', "engine: local", ("local", None)),
+        ("", "engine: ray", ("ray", None)),
+    ],
+)
+def test_the_engine_is_that_of_the_experiment_else_of_the_project(
+    project: str, settings: str, expected: tuple[str, str | None], folder: Folder
+) -> None:
+    folder.write(settings=settings)
+    (folder.path / "promptls.toml").write_text(project, encoding="utf-8")
+    experiment = folder.experiment()
+    assert (experiment.engine, experiment.ray_address) == expected
+    asked = asked_from(experiment, None, "other:6379")
+    assert (asked.engine, asked.ray_address) == ("ray", "other:6379")
+    assert asked_from(experiment, "local", None).engine == "local"

@@ -123,7 +123,8 @@ class _Run:
                 f"the budget of {self._spending.reached} is spent after {self._journal.count} of "
                 f"{self._prepared.planned.rows} rows",
                 FilePlace(self._journal.path),
-                f"go on with a larger one: `promptls run --resume {self._journal.name} --max-calls …`",
+                f"go on with a larger one: `promptls run --resume {self._journal.name} --max-calls …`, "
+                "`--max-tokens …` or `--max-cost …`",
             )
 
     async def _work(self, due: Iterator[NumberedRow], function: RowFunction) -> None:
@@ -141,16 +142,12 @@ class _Run:
         budget = self._prepared.budget
         tokens = (result.input_tokens or 0) + (result.output_tokens or 0)
         self._spending.settle(expected, calls=1, tokens=tokens, cost=result.cost or 0.0)
-        unknown = (
-            (budget.cost is not None and result.cost is None, "cost", "--max-cost"),
-            (
-                budget.tokens is not None and result.input_tokens is None,
-                "input_tokens",
-                "--max-tokens",
-            ),
+        held = (
+            ("--max-cost", budget.cost, "cost", result.cost),
+            ("--max-tokens", budget.tokens, "input_tokens", result.input_tokens),
         )
-        for is_unknown, column, option in unknown:
-            if is_unknown and result.error is None:
+        for option, limit, column, value in held:
+            if limit is not None and value is None and result.error is None:
                 raise WrongUse(
                     f"`{option}` cannot be held: the experiment `{self._plan.experiment.name}` gives no "
                     f"number `{column}`",
@@ -190,10 +187,9 @@ class _Run:
             if name in self._plan.metrics or is_score(columns.get(name))
         }
         identity = values.get("id")
+        is_named = isinstance(identity, str | int | float) and identity != ""
         return RowResult(
-            str(row.number if identity in {None, ""} else identity)
-            if isinstance(identity, str | int | float | None)
-            else str(row.number),
+            str(identity if is_named else row.number),
             row.number,
             row.number - 1,
             self._plan.asked_model,
