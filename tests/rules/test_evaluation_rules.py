@@ -30,6 +30,8 @@ API = (
 )
 
 FOUND = {
+    "an argument of a retriever that is being typed": "ice_template:\n  template: 'Q: {question}'\nprompt_template:\n  template: '</E>Q: {question}'\n  ice_token: '</E>'\nretriever: {type: FixKRetriever, fix_id\n           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ yaml-syntax\n",
+    "a mark for examples that is no text is one mistake": "ice_template:\n  template: '</E>Q: {question}'\n  ice_token: 5\n             ^ invalid-evaluation-template\n" + FIXED,
     "both templates and no token in the prompt": ICE
     + 'prompt_template: {template: "Q"}\n'
     + "^^^^^^^^^^^^^^^ missing-ice-token\n"

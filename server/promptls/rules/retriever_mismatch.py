@@ -52,6 +52,7 @@ from promptls.meaning.evaluation import (
     scalars_in,
 )
 from promptls.rules.key_edits import without_entry
+from promptls.rules.mapping_edits import colon_end
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
@@ -108,7 +109,8 @@ def _class_span(node: Node, kind: str) -> Span:
 def _arguments(chunk: Chunk, retriever: Mapping, kind: str, place: Span) -> Iterator[Finding]:
     needed, taken = RETRIEVER_ARGUMENTS[kind]
     keys = {key_text(entry): entry for entry in retriever.entries}
-    if None in keys or "<<" in keys:
+    is_typed = any(colon_end(chunk.text, entry) == entry.key.span.end for entry in retriever.entries)
+    if None in keys or "<<" in keys or is_typed:
         return
     for key, entry in keys.items():
         if key is None or key in {*needed, *taken} or key in LEGACY_RETRIEVER_KEYS:

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeAlias
 
 from promptls.meaning.parts import Part, chunk_items
 from promptls.rules.aspects import names
@@ -59,6 +59,8 @@ from promptls.syntax.jinja.scan import Tag
 from promptls.syntax.yaml.nodes import Entry, Scalar, key_text
 from promptls.text.lines import line_end
 from promptls.text.span import Span
+
+_Words: TypeAlias = frozenset[tuple[str, str]]
 
 _MOST_OFFERS: Final = 3
 """How many roles are offered for an empty one."""
@@ -124,7 +126,7 @@ def _bound_words(statement: Statement) -> tuple[tuple[str, Span], ...]:
     return ()
 
 
-def _words_in(chunk: Chunk) -> frozenset[tuple[str, str]]:
+def _words_in(chunk: Chunk) -> _Words:
     statements = [tag_tree(tag).statement for tag in chunk.tags if tag.kind == "statement"]
     return frozenset(
         (target.name, word)
@@ -135,9 +137,13 @@ def _words_in(chunk: Chunk) -> frozenset[tuple[str, str]]:
     )
 
 
+def _all_words(pieces: list[_Words]) -> _Words:
+    return _Words().union(*pieces)
+
+
 _named: Final = united(lambda chunk: frozenset(name for name, _ in _printed_names(chunk)), union)
 """The variables that the roles of a piece are."""
-_words: Final = united(_words_in, union, of_tags=True)
+_words: Final = united(_words_in, _all_words, of_tags=True)
 """The texts that the tags of a piece give variables, each with the variable's name."""
 
 
