@@ -221,6 +221,7 @@ async def test_a_run_whose_function_or_prompt_changed_is_not_mixed_with_another(
         ("", {"max_tokens": 10}, "gives no number `input_tokens`"),
         ("", {"seed": 7}, "takes no `seed`"),
         ("", {"repeats": 3}, "called once for each row"),
+        ("", {"leave_one_out": True}, "whose prompts cannot be changed"),
         ("", {"engine": "ray"}, "no Ray cluster is asked for"),
         ("", {"rows": "depth > 1"}, "cannot be answered for row 1"),
         ("", {"rows": "9,"}, "no row of the data set is chosen by `9,`"),

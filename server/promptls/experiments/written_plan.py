@@ -189,6 +189,12 @@ def _check_options(experiment: PythonExperiment, request: RunRequest) -> None:
             place,
             "use Ray inside the function, or let the prompt declare the experiment",
         )
+    if request.leave_one_out:
+        raise WrongUse(
+            f"the experiment `{experiment.name}` is a Python function, whose prompts cannot be changed for it",
+            place,
+            "choose an experiment that the prompt declares",
+        )
     if request.repeats is not None and request.repeats > 1:
         raise WrongUse(
             f"the experiment `{experiment.name}` is a Python function, which is called once for each row",
