@@ -90,6 +90,16 @@ def test_what_a_metric_prints_is_no_part_of_the_json(
     assert sorted(captured.err.split()) == ["1", "2", "read"]
 
 
+def test_a_run_that_goes_on_says_what_is_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "ask.yml.j2", "--max-calls", "1"]) == 1
+    (journal,) = (folder / "experiments").glob("*.partial.jsonl")
+    capsys.readouterr()
+    assert main(["run", "--resume", str(journal)]) == 0
+    out = capsys.readouterr().out
+    assert "echo: 1 call, " in out
+    assert "1 of 2 results are there already" in out
+
+
 def test_cells_behind_semicolons_are_told_from_a_missing_column(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,7 +17,7 @@ def session(pytester: pytest.Pytester, settings: str, *options: str, test: str =
     Folder(folder).write(settings=settings)
     if test:
         (folder / "test_prompts.py").write_text(test, encoding="utf-8")
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:pytest-lsp", *options)
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options)
 
 
 def text_of(result: pytest.RunResult) -> str:

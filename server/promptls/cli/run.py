@@ -18,10 +18,12 @@ from promptls.text.counted import counted
 from promptls.text.failure import WrongUse
 
 if TYPE_CHECKING:
+    from promptls.experiments.definition import Experiment
     from promptls.experiments.events import Finished, Planned
     from promptls.experiments.prepare import Prepared
     from promptls.experiments.request import RunRequest
     from promptls.experiments.thresholds import Threshold
+    from promptls.models.reference import ModelReference
 
 SUMMARY = "run an experiment over a dataset"
 
@@ -75,7 +77,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rows",
         metavar="ROWS",
-        help="the first N rows, rows by number (`3,7,10-20`), `failing`, or a condition over the columns",
+        help="the first N rows, rows by number (`3,7,10-20`), `failing`, `examples`, or a condition over the "
+        "columns",
     )
     parser.add_argument("--repeats", metavar="N", type=whole_number, help="ask each row N times")
     parser.add_argument("--seed", metavar="N", type=int, help="seed of the sampling; repeats count on")
@@ -258,7 +261,7 @@ def _only_json(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
 
 
 def _heading(prepared: Prepared) -> str:
-    plan, _, planned = prepared
+    plan, continued, planned = prepared
     experiment = plan.experiment
     models = " and ".join(model.name for model in experiment.models)
     if experiment.engine == "ray":
@@ -273,6 +276,10 @@ def _heading(prepared: Prepared) -> str:
         lines.append(
             paint(f"{planned.changed} of {planned.rows} rendered prompts differ from {planned.before}", "dim")
         )
+    if (journal := continued.journal) is not None:
+        lines.append(paint(f"{journal.count:,} of {plan.results:,} results are there already", "dim"))
+    if planned.calls and any(_may_be_long(experiment, model) for model in experiment.models):
+        lines.append(paint("answers may be long, which takes time here: `max_tokens` limits them", "dim"))
     if planned.failing:
         lines.append(
             paint(f"{counted(planned.failing, 'row')} cannot be rendered; ", "yellow")
@@ -284,6 +291,11 @@ def _heading(prepared: Prepared) -> str:
             + f"{counted(experiment.token_limit, 'token')}, and cut to it"
         )
     return "\n".join(lines)
+
+
+def _may_be_long(experiment: Experiment, model: ModelReference) -> bool:
+    """Whether a model on this machine may write as much as it likes."""
+    return model.provider == "local" and "max_tokens" not in {**model.parameters, **experiment.parameters}
 
 
 def _calls(planned: Planned) -> str:

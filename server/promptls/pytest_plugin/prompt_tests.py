@@ -36,6 +36,8 @@ class ThresholdTest(pytest.Item):
         super().__init__(**known)
         self._experiment = experiment
         self._threshold = threshold
+        # Other plugins, such as pytest-lsp, break every test that has no fixtures to look through.
+        self.funcargs: dict[str, object] = {}
 
     def runtest(self) -> None:
         """Run the experiment, or take its run, and fail where the score is too bad."""
