@@ -40,12 +40,8 @@ class _RunProgress:
     def tell(self, event: Event) -> None:
         """Shows `event`."""
         if isinstance(event, Stopped):
-            print(
-                paint(f"stopped after {event.done} of {event.total} rows", "yellow", sys.stderr)
-                + f"; they are kept in {shown_path(event.journal)}\n"
-                + f"go on: promptls run --resume {shown_path(event.journal)}",
-                file=sys.stderr,
-            )
+            stopped = paint(f"stopped after {event.done} of {event.total} rows", "yellow", sys.stderr)
+            print(f"{stopped}; {_kept(event.journal)}", file=sys.stderr)
         elif self._quiet:
             return
         elif isinstance(event, Started) and self._bar is not None:
@@ -81,3 +77,10 @@ def _bar() -> Progress:
         console=Console(stderr=True),
         transient=True,
     )
+
+
+def _kept(journal: str) -> str:
+    """Where the finished rows are; what has no journal is asked for again, and finds its answers."""
+    if not journal:
+        return "their answers are kept: run it again to go on"
+    return f"they are kept in {shown_path(journal)}\ngo on: promptls run --resume {shown_path(journal)}"

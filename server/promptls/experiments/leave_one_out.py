@@ -19,7 +19,7 @@ from promptls.experiments.definition import Experiment
 from promptls.experiments.events import Event, Finished, Planned, RowFinished, Started, Stopped
 from promptls.experiments.history import RunSummary, read_run
 from promptls.experiments.leave_one_out_report import FORMAT, ExampleWorth, report_path, verdict_of, words_of
-from promptls.experiments.manifest import hash_of_file, hash_of_text, write_manifest
+from promptls.experiments.manifest import hash_of_file, hash_of_text, relative, write_manifest
 from promptls.experiments.plan import Plan
 from promptls.experiments.prepare import Prepared, prepared
 from promptls.experiments.request import RunRequest
@@ -109,15 +109,15 @@ async def run_left_out(left: LeftOut, on_event: Callable[[Event], None]) -> Fini
             seconds = left_rows / event.rate if event.rate else event.left
             on_event(replace(event, done=done + event.done, total=total, left=seconds))
         elif isinstance(event, Stopped):
-            on_event(Stopped(done + event.done, total, str(experiment.folder), event.why))
+            on_event(Stopped(done + event.done, total, "", event.why))
 
-    on_event(Started("leave one out", total, 0, 0, str(experiment.folder)))
+    on_event(Started("leave one out", total, 0, 0, ""))
     with tempfile.TemporaryDirectory(prefix="promptls-") as folder:
         runs: list[RunSummary] = []
         for plan in plans:
             # The cache that the plan has open is that of the prompt's own results.
             aside = replace(plan, experiment=replace(plan.experiment, folder=Path(folder)))
-            ended = await run_plan(aside, tell)
+            ended = await _run(aside, tell)
             runs.append(read_run(Path(ended.manifest_path)))
             done += plan.results
         report = _report(left, runs)
@@ -134,6 +134,18 @@ async def run_left_out(left: LeftOut, on_event: Callable[[Event], None]) -> Fini
     finished = Finished(str(path), str(path), report)
     on_event(finished)
     return finished
+
+
+async def _run(plan: Plan, tell: Callable[[Event], None]) -> Finished:
+    try:
+        return await run_plan(plan, tell)
+    except Failure as failure:
+        # What the run says of going on with it is not true of one that is kept nowhere.
+        raise Failure(
+            failure.message,
+            FilePlace(plan.experiment.prompt),
+            "mend that, and ask again: answers that are there are not paid for twice",
+        ) from failure
 
 
 def _text_of(path: str, experiment: Experiment) -> str | None:
@@ -199,13 +211,16 @@ def _report(left: LeftOut, runs: Sequence[RunSummary]) -> dict[str, Any]:
     experiment = plan.experiment
     return {
         "format": FORMAT,
-        "prompt": str(experiment.prompt),
+        "prompt": relative(experiment.prompt, experiment.folder),
         "experiment": experiment.name,
         "models": [model.name for model in experiment.models],
         "rows": plan.rows,
         "chosen": plan.choice.text or None,
         "dataset_sha256": hash_of_file(plan.dataset.path),
-        "files": {path: hash_of_text(_text_of(path, experiment) or "") for path in plan.files},
+        "files": {
+            relative(Path(path), experiment.folder): hash_of_text(_text_of(path, experiment) or "")
+            for path in plan.files
+        },
         "made": datetime.now(timezone.utc).astimezone().isoformat(timespec="seconds"),
         "tokens": round(plan.input_tokens / max(plan.rows, 1), 1),
         "metrics": [
@@ -239,7 +254,7 @@ def _worth(
     if len(failed) > len(plan.failing):
         words += f"; without it {len(failed)} rows cannot be rendered"
     return ExampleWorth(
-        file=variant.path,
+        file=relative(Path(variant.path), plan.experiment.folder),
         line=text.count("\n", 0, example.span.start),
         number=example.number,
         label=example.label,

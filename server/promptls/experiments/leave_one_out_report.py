@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,10 +22,11 @@ Worth: TypeAlias = Literal["earns its tokens", "does harm", "undecided", "not sh
 
 @dataclass(frozen=True, slots=True)
 class ExampleWorth:
-    """One example: where it stands (lines from 0), in how many rows it is shown, what it is worth.
+    """One example: where it stands, in how many rows it is shown, and what it is worth.
 
-    `tokens` are those that it takes in a prompt that shows it, on the average. `digest` is that of its text,
-    by which it is known after edits of other places.
+    `file` is a path from the folder of the results, and `line` counts from 0. `tokens` are those that it
+    takes in a prompt that shows it, on the average. `digest` is that of its text, by which it is known
+    after edits of other places.
     """
 
     file: str
@@ -46,23 +48,33 @@ def report_path(folder: Path, prompt: Path, experiment: str) -> Path:
 
 
 def known_report(folder: Path, prompt: Path, experiment: str) -> Mapping[str, Any] | None:
-    """The last report on the prompt's examples; None without one."""
+    """The last report on the prompt's examples, with absolute paths; None without one."""
     path = report_path(folder, prompt, experiment)
     try:
         status = path.stat()
     except OSError:
         return None
-    report = _read(path, status.st_mtime_ns, status.st_size)
+    report = _read(folder, path, status.st_mtime_ns, status.st_size)
     return report if report is not None and report.get("prompt") == str(prompt) else None
 
 
 @lru_cache(maxsize=32)
-def _read(path: Path, _changed: int, _size: int) -> Mapping[str, Any] | None:
+def _read(folder: Path, path: Path, _changed: int, _size: int) -> Mapping[str, Any] | None:
+    def absolute(name: str) -> str:
+        return os.path.normpath(folder / name)
+
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        if report["format"] != FORMAT:
+            return None
+        return {
+            **report,
+            "prompt": absolute(report["prompt"]),
+            "files": {absolute(name): digest for name, digest in report["files"].items()},
+            "examples": [{**each, "file": absolute(each["file"])} for each in report["examples"]],
+        }
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
-    return report if isinstance(report, dict) and report.get("format") == FORMAT else None
 
 
 def verdict_of(metrics: Sequence[MetricComparison], shown: int) -> Worth:
@@ -82,7 +94,7 @@ def words_of(
 ) -> str:
     """The verdict with its reasons, in a sentence for people who know no statistics."""
     if verdict == "not shown":
-        return "it is in none of the rendered prompts: leaving it out changes nothing"
+        return "is in none of the rendered prompts: leaving it out changes nothing"
     costs = f"costs {tokens:.0f} tokens in {shown} of {rows} prompts"
     if not metrics:
         return f"{costs}; no metric says what it is worth"

@@ -126,7 +126,8 @@ class _Watch:
         last = self._last
         if self.is_refused:
             return {**_NOTHING, "message": "Nothing was run, and nothing was spent."}
-        kept = f"; the finished ones are in {last.journal}" if last is not None and self._done else ""
+        journal = last.journal if last is not None and self._done else ""
+        kept = f"; the finished ones are in {journal}" if journal else ""
         of = f" of {last.total}" if last is not None else ""
         return {
             **_NOTHING,
