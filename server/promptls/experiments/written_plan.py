@@ -191,7 +191,7 @@ def _check_options(experiment: PythonExperiment, request: RunRequest) -> None:
         )
     if request.leave_one_out:
         raise WrongUse(
-            f"the experiment `{experiment.name}` is a Python function, whose prompts cannot be changed for it",
+            f"the experiment `{experiment.name}` is a Python function, whose prompts cannot be changed",
             place,
             "choose an experiment that the prompt declares",
         )
