@@ -21,7 +21,7 @@ export function loadPage(panel: vscode.WebviewPanel, extension: vscode.Uri, name
 }
 
 /** Returns the HTML of the panel whose front end is built from `src/webview/<name>/`. */
-export function pageOf(webview: vscode.Webview, extension: vscode.Uri, name: string, title: string): string {
+function pageOf(webview: vscode.Webview, extension: vscode.Uri, name: string, title: string): string {
   const nonce = randomBytes(16).toString("base64url");
   const built = (file: string) => webview.asWebviewUri(vscode.Uri.joinPath(extension, "out", "webview", file)).toString();
   const policy = `default-src 'none'; style-src ${webview.cspSource}; script-src 'nonce-${nonce}'`;

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import promptls
-from promptls.experiments.atomic import replaced
+from promptls.datasets.atomic import replaced
 from promptls.experiments.git_state import git_state
 from promptls.experiments.plan import Plan
 from promptls.models.reference import ModelReference

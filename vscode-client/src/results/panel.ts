@@ -4,12 +4,13 @@ import * as path from "node:path";
 
 import * as vscode from "vscode";
 
-import { pageOf } from "../page";
+import { loadPage, panelBeside } from "../page";
 import type { Session } from "../session";
 import { type FromPage, type Page, QUESTIONS, type ToPage } from "./messages";
 import type { ResultsArguments, ResultsView } from "./view";
 
-export const RESULTS_VIEW = "promptls.results";
+const VIEW = "promptls.results";
+const TITLE = "Results";
 
 /** One panel a window, which shows the runs that were asked for last. */
 export class ResultsPanel implements vscode.Disposable {
@@ -30,24 +31,13 @@ export class ResultsPanel implements vscode.Disposable {
     this.#argument = argument;
     this.#page = page;
     if (this.#panel === undefined) {
-      const panel = vscode.window.createWebviewPanel(
-        RESULTS_VIEW,
-        "Results",
-        { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
-        {
-          enableScripts: true,
-          retainContextWhenHidden: true,
-          localResourceRoots: [vscode.Uri.joinPath(this.#extension, "out", "webview")],
-        },
-      );
-      panel.iconPath = vscode.Uri.joinPath(this.#extension, "icons", "results.svg");
+      const panel = panelBeside(VIEW, TITLE);
       panel.webview.onDidReceiveMessage((message: FromPage) => this.#receive(message));
       panel.onDidDispose(() => {
         this.#panel = undefined;
       });
       this.#panel = panel;
-      // The page asks when it is ready.
-      panel.webview.html = pageOf(panel.webview, this.#extension, "results", "Results");
+      loadPage(panel, this.#extension, "results", TITLE, "results");
     } else {
       this.#panel.reveal(undefined, true);
       await this.#ask();
