@@ -165,6 +165,20 @@ async def test_results_hold_scores_rows_and_the_comparison_with_the_run_before(c
     assert pairs.total == 0
 
 
+async def test_the_results_are_a_report_in_a_file_where_the_client_has_no_panel(editor: Editor) -> None:
+    uri = opened(editor)
+    run = await editor.command("runExperiment", uri=uri)
+
+    shown = await editor.command("showResults", uri=uri)
+
+    if editor.client.capabilities.experimental:
+        assert not hasattr(shown, "document")
+        return
+    assert (shown.run, Path(shown.document).suffix) == (run.run, ".html")
+    assert 'id="report-data"' in Path(shown.document).read_text("utf-8")
+    assert popped_up(editor)[0].startswith(f"{run.name}: 2 rows")
+
+
 async def test_a_thumb_and_a_note_are_kept_beside_the_scores(code: Editor, tmp_path: Path) -> None:
     run = await code.command("runExperiment", uri=opened(code))
     table = Path(run.run).read_bytes()

@@ -45,6 +45,7 @@ describe("words", () => {
     [scoreWords("discrete", 0.755), "76 %"],
     [scoreWords("numeric", 1.23456), "1.23"],
     [differenceWords("discrete", -0.15), "−15 points"],
+    [differenceWords("discrete", 0.125), "+12 points"],
     [differenceWords("numeric", 0.5), "+0.5"],
     [differenceWords("discrete", 0), "±0 points"],
     [moment("2026-11-21T16:29:16+00:00"), "21 Nov 2026, 16:29:16"],

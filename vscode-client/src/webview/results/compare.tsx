@@ -10,7 +10,7 @@ import { AgainstPicker } from "./runPicker";
 import { Scatter } from "./scatter";
 import { broken } from "./scoreCard";
 import { source, view } from "./store";
-import { differenceWords, scoreWords } from "./words";
+import { differenceWords, moment, scoreWords } from "./words";
 
 export function Compare({ run }: { run: Run }) {
   const shown = view.value;
@@ -30,10 +30,10 @@ export function Compare({ run }: { run: Run }) {
         {all.length > 1 && found !== undefined ? (
           <Choice
             label="Which run"
-            names={all.map((each) => each.afterName)}
-            current={found.afterName}
+            names={all.map(labelOf)}
+            current={labelOf(found)}
             onChoose={(name) => {
-              setChosen(all.find((each) => each.afterName === name)?.run);
+              setChosen(all.find((each) => labelOf(each) === name)?.run);
             }}
           />
         ) : null}
@@ -43,12 +43,20 @@ export function Compare({ run }: { run: Run }) {
       ) : (
         <>
           {all.length > 1 ? <AllRuns comparisons={all} /> : null}
-          <One found={found} />
+          <One key={found.run} found={found} />
           <Pairs key={found.run} before={first} after={shown?.runs.find(({ path }) => path === found.run) ?? run} names={[found.beforeName, found.afterName]} />
         </>
       )}
     </div>
   );
+}
+
+/** The name of a run, with its moment where another one has the same. */
+function labelOf(each: RunComparison): string {
+  const shown = view.value;
+  const isAlone = shown?.comparisons.every((other) => other === each || other.afterName !== each.afterName) ?? true;
+  const started = shown?.runs.find(({ path }) => path === each.run)?.started;
+  return isAlone || started === undefined ? each.afterName : `${each.afterName}, ${moment(started)}`;
 }
 
 function One({ found }: { found: RunComparison }) {
@@ -149,7 +157,7 @@ function AllRuns({ comparisons }: { comparisons: readonly RunComparison[] }) {
           {comparisons.map((each) => (
             <tr key={each.run}>
               <th scope="row">
-                <bdi>{each.afterName}</bdi>
+                <bdi>{labelOf(each)}</bdi>
               </th>
               {metrics.map((name) => {
                 const metric = each.metrics.find((its) => its.name === name);

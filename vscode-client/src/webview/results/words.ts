@@ -1,7 +1,5 @@
 /** Scores, times and costs in words. */
 
-import { percent } from "../shared/format";
-
 /** A moment for people: `21 Nov 2026, 16:29:16`, as the clock was where the run was made. */
 export function moment(iso: string): string {
   const found = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}:\d{2}:\d{2})/.exec(iso);
@@ -13,14 +11,20 @@ const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 
 /** A value of a metric: a share in percent, else a number of three digits. */
 export function scoreWords(kind: string, value: number): string {
-  return kind === "discrete" ? percent(value) : String(Number(value.toPrecision(3)));
+  return kind === "discrete" ? `${hundredths(value)} %` : String(Number(value.toPrecision(3)));
 }
 
 /** A difference of a metric with its sign: points for shares. */
 export function differenceWords(kind: string, difference: number): string {
   const sign = difference > 0 ? "+" : difference < 0 ? "−" : "±";
   const size = Math.abs(difference);
-  return kind === "discrete" ? `${sign}${(100 * size).toFixed(0)} points` : `${sign}${Number(size.toPrecision(3))}`;
+  return kind === "discrete" ? `${sign}${hundredths(size)} points` : `${sign}${Number(size.toPrecision(3))}`;
+}
+
+/** A share as whole hundredths; a half goes to the even one, as in what the server says in words. */
+function hundredths(share: number): number {
+  const rounded = Math.round(100 * share);
+  return (100 * share) % 1 === 0.5 ? rounded - (rounded % 2) : rounded;
 }
 
 export function duration(seconds: number): string {
