@@ -6,6 +6,7 @@ from pathlib import Path
 from promptls.experiments.history import MetricSummary, RunSummary
 from promptls.features.code_lenses import code_lenses, scores_text
 from promptls.features.experiment_runs import ExperimentRuns
+from promptls.features.run_actions import run_actions
 from promptls.features.run_findings import run_findings
 from promptls.features.run_words import Running
 from support.fixture import MAIN, opened
@@ -132,3 +133,24 @@ def test_scores_of_some_rows_say_so() -> None:
     some = replace(run(value=0.5), rows_chosen="5")
 
     assert scores_text(ExperimentRuns("first", some)) == "right 50%, length 5 · only rows 5"
+
+
+def test_what_can_be_run_follows_from_what_has_been_run_and_from_the_place() -> None:
+    text = PROMPT.replace("experiments:", "examples:\n  - {a: one}\nexperiments:").replace(
+        "- name: a", "{% set shots = [1, 2] %}\n- name: a"
+    )
+    snapshot, _ = opened(text)
+    runs = (ExperimentRuns("first", run(value=0.5, previous=run(value=0.25))), ExperimentRuns("second", None))
+
+    def found(offset: int) -> list[tuple[str, str]]:
+        return [
+            (each.kind, each.action.arguments["experiment"])
+            for each in run_actions(snapshot, PATH, offset, runs)
+        ]
+
+    everywhere = [
+        ("failing", "first"), ("first", "first"), ("compare", "first"), ("leaveOneOut", "first"),
+        ("first", "second"), ("leaveOneOut", "second"),
+    ]  # fmt: skip
+    assert found(0) == everywhere
+    assert found(text.index("one")) == [("example", "first"), ("example", "second"), *everywhere]

@@ -192,6 +192,20 @@ async def test_leaving_out_each_example_says_at_each_what_it_is_worth(
     assert "without it exact_match is the same" in hover
 
 
+async def test_the_last_run_is_compared_with_the_one_before(code: Editor, server: ModelServer) -> None:
+    uri = opened(code, server)
+    await code.command("runExperiment", uri=uri)
+    server.reply = lambda _body: Reply("other")
+    await code.command("runExperiment", uri=uri, fresh=True)
+
+    found = await code.command("compareRuns", uri=uri, experiment="answers")
+
+    assert "cannot be told apart at n = 3" in found.message
+    assert [(change.id, change.before, change.after, change.better) for change in found.changes] == [
+        ("a", "pass", "fail", False), ("b", "fail", "pass", True), ("c", "fail", "pass", True),
+    ]  # fmt: skip
+
+
 async def actions(editor: Editor, uri: str, kind: str) -> list[str]:
     top = types.Range(types.Position(0, 0), types.Position(0, 0))
     await editor.lenses(uri)
