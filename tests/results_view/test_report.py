@@ -58,6 +58,9 @@ def test_a_report_holds_every_row_of_its_runs_and_how_they_belong_together(runs:
     assert data["tables"][1]["rows"][1][3] == PAYLOAD
     assert data["pairs"] == [[[0, 0, 0], [1, 1, 1], [2, 2, 1], [3, 3, 0]]]
     assert [run["leftOut"] for run in data["view"]["runs"]] == [[], []]
+    [metric] = data["view"]["comparisons"][0]["metrics"]
+    assert metric["moves"] == {"higher": 0, "lower": 0, "same": 3}
+    assert metric["points"] == [[0.0, 0.0, 1], [1.0, 1.0, 2]]
 
 
 def test_a_payload_never_stands_in_the_page_and_only_its_own_script_may_run(runs: list[RunSummary]) -> None:

@@ -64,7 +64,8 @@ def _comparison_json(comparison: Comparison, others: Sequence[RunSummary]) -> di
                 "kind": metric.kind,
                 "verdict": metric.verdict,
                 "words": metric.words,
-                "points": points[metric.metric],
+                "points": _spread(points[metric.metric]),
+                "moves": _moves(points[metric.metric]),
                 "pValue": metric.p_value,
                 **{
                     name: value
@@ -78,8 +79,8 @@ def _comparison_json(comparison: Comparison, others: Sequence[RunSummary]) -> di
     }
 
 
-def _points(comparison: Comparison) -> dict[str, list[list[float]]]:
-    """By metric, the different pairs of scores, each with how many rows have it: `[before, after, rows]`."""
+def _points(comparison: Comparison) -> dict[str, Counter[tuple[float, float]]]:
+    """By metric, the different pairs of scores, before and after, each with how many rows have it."""
     metrics = [
         metric for each in comparison.metrics if (metric := comparison.before.metric(each.metric)) is not None
     ]
@@ -92,10 +93,20 @@ def _points(comparison: Comparison) -> dict[str, list[list[float]]]:
             after = number_of(metric, new.get(metric.name) or "")
             if before is not None and after is not None:
                 counts[metric.name][before, after] += 1
-    return {name: _spread(found) for name, found in counts.items()}
+    return counts
+
+
+def _moves(counts: Counter[tuple[float, float]]) -> dict[str, int]:
+    """In how many rows the score got higher, got lower and stayed."""
+    return {
+        "higher": sum(rows for (before, after), rows in counts.items() if after > before),
+        "lower": sum(rows for (before, after), rows in counts.items() if after < before),
+        "same": sum(rows for (before, after), rows in counts.items() if after == before),
+    }
 
 
 def _spread(counts: Counter[tuple[float, float]]) -> list[list[float]]:
+    """The pairs as `[before, after, rows]`, of very many some."""
     points = [[*pair, count] for pair, count in sorted(counts.items())]
     step = -(-len(points) // MOST_POINTS) or 1
     return points[::step]

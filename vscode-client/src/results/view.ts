@@ -102,8 +102,10 @@ export interface MetricComparison {
   difference: number;
   low: number;
   high: number;
-  /** Before, after, and how many rows. */
+  /** Before, after, and how many rows; of very many, some. */
   points: [number, number, number][];
+  /** In how many rows the score got higher, got lower and stayed. */
+  moves: { higher: number; lower: number; same: number };
 }
 
 export interface HistoryRun {

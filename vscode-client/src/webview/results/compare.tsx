@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 
 import type { MetricComparison, Run, RunComparison } from "../../results/view";
 import { Choice } from "../shared/choice";
-import { count } from "../shared/format";
+import { count, grouped } from "../shared/format";
 import { Pairs } from "./pairs";
 import { AgainstPicker } from "./runPicker";
 import { Scatter } from "./scatter";
@@ -71,7 +71,7 @@ function One({ found }: { found: RunComparison }) {
         <bdi>{found.beforeName}</bdi> → <bdi>{found.afterName}</bdi>
         <span class="muted">
           {" "}
-          {count(found.pairs, "row")} in both; scores that got better {found.better}, worse {found.worse}
+          {count(found.pairs, "row")} in both; scores that got better {grouped(found.better)}, worse {grouped(found.worse)}
         </span>
       </p>
       <ul class="differences" aria-label="Differences">
@@ -80,7 +80,7 @@ function One({ found }: { found: RunComparison }) {
         ))}
       </ul>
       {found.notes.map((words) => (
-        <p class="hint" key={words}>
+        <p class="hint said" key={words}>
           {words}
         </p>
       ))}

@@ -6,15 +6,14 @@ import { scoreWords } from "./words";
 
 const SIZE = 300;
 const EDGE = 34;
+/** Of more points, each is small. */
+const MANY = 400;
 
 export function Scatter({ metric, names }: { metric: MetricComparison; names: [string, string] }) {
-  const { points, kind } = metric;
-  const rows = (fits: (before: number, after: number) => boolean): number =>
-    points.reduce((sum, [before, after, number]) => (fits(before, after) ? sum + number : sum), 0);
-  const higher = rows((before, after) => after > before);
-  const lower = rows((before, after) => after < before);
-  const same = rows((before, after) => after === before);
-  const words = `${count(higher, "row")} higher, ${grouped(lower)} lower, ${grouped(same)} the same`;
+  const { points, kind, moves } = metric;
+  const drawn = points.reduce((sum, [, , number]) => sum + number, 0);
+  const all = moves.higher + moves.lower + moves.same;
+  const words = `${count(moves.higher, "row")} higher, ${grouped(moves.lower)} lower, ${grouped(moves.same)} the same${drawn < all ? `; ${grouped(drawn)} of them are drawn` : ""}`;
   if (kind === "discrete" && points.every(([before, after]) => [before, after].every((value) => value === 0 || value === 1))) {
     return <Moves points={points} names={names} />;
   }
@@ -37,7 +36,7 @@ export function Scatter({ metric, names }: { metric: MetricComparison; names: [s
             class={after > before ? "higher" : after < before ? "lower" : "same"}
             cx={x(before)}
             cy={y(after)}
-            r={3 + 6 * Math.sqrt((number - 1) / most)}
+            r={(points.length > MANY ? 1.5 : 3) + 6 * Math.sqrt((number - 1) / Math.max(most, 10))}
           >
             <title>{`${scoreWords(kind, before)} → ${scoreWords(kind, after)}: ${count(number, "row")}`}</title>
           </circle>
