@@ -1,0 +1,26 @@
+"""Keys of model providers in a real VS Code: asked for, kept, and seen nowhere."""
+
+from __future__ import annotations
+
+from example_project import PROMPT
+from playwright.sync_api import expect
+from workbench import Workbench
+
+KEY = "sk-planted-in-the-editor-0123456789"
+
+
+def test_a_key_is_asked_for_and_kept_and_shows_nowhere(workbench: Workbench) -> None:
+    workbench.open_file(PROMPT)
+    expect(workbench.lens("Preview")).to_be_visible()
+    workbench.run_command("promptls: Set the Key of a Model Provider")
+    quick = workbench.page.locator(".quick-input-widget:visible")
+    quick.locator("input[type=text]").fill("OPENAI_API_KEY")
+    workbench.page.keyboard.press("Enter")
+    field = quick.locator("input[type=password]")
+    field.fill(KEY)
+    workbench.screenshot("asking for a key")
+    workbench.page.keyboard.press("Enter")
+    expect(workbench.notification("the key in OPENAI_API_KEY is kept")).to_be_visible()
+    workbench.run_command("promptls: Set the Key of a Model Provider")
+    expect(quick.get_by_text("kept")).to_be_visible()
+    assert KEY not in workbench.page.content()
