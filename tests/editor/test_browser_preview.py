@@ -50,6 +50,15 @@ CHAT = (
     {{ text }}
 """
 )
+EVALUATION = """\
+reader_cfg: {input_columns: [q], output_column: a}
+path: rows.csv
+examples: [{q: zero, a: "0"}]
+ice_template: {template: "{q}={a}"}
+prompt_template: {template: {round: [{role: HUMAN, prompt: "</E>{q} ?"}]}, ice_token: "</E>"}
+retriever: {type: FixKRetriever, fix_id_list: [0]}
+inferencer: {type: GenInferencer}
+"""
 PAYLOAD = "<img src=x onerror=alert(1)></script><script>alert(2)</script>\u202eeffects\u2066"
 
 OpenPage = Callable[..., "Page"]
@@ -195,6 +204,25 @@ def test_the_request_names_the_key_and_the_difference_the_commit(open_preview: O
     expect(page.locator(".part.changed")).to_have_count(1)
     expect(page.locator(".part.changed")).to_contain_text("+3")
     expect(page.locator("ins").first).to_contain_text("very")
+
+
+def test_an_evaluation_prompt_shows_its_examples_and_lays_out_for_the_chosen_model(
+    open_preview: OpenPage, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.csv").write_text("q,a\none,A\ntwo,B\n", "utf-8")
+    rounds = '[{role = "HUMAN", begin = "ASKED: "}, {role = "BOT", generate = true}]'
+    (tmp_path / "promptls.toml").write_text(f"[meta_templates.loud]\nround = {rounds}\n", "utf-8")
+    prompt = tmp_path / "ask.yml.j2"
+    prompt.write_text(EVALUATION, "utf-8")
+    page = open_preview(prompt)
+
+    page.get_by_text("1 in-context example, 3 tokens").click()
+    expect(page.get_by_role("listitem").filter(has_text="training row 1 · 3 tokens")).to_contain_text(
+        "zero=0"
+    )
+    expect(parts(page).first).to_contain_text("ASKED: zero=0")
+    page.get_by_label("Meta template").select_option("none")
+    expect(parts(page).first).not_to_contain_text("ASKED:")
 
 
 def test_what_a_part_holds_is_only_ever_text(open_preview: OpenPage, chat: Path) -> None:

@@ -119,6 +119,10 @@ export interface Viewer {
   /** From 0; null where the data is no row of the data set. */
   row: number | null;
   prompts: { label: string | null; tokens: number }[];
+  /** The in-context examples, with their places among the training rows, from 0. */
+  examples: { row: number; text: string; tokens: number }[];
+  /** How many more there were, without which the prompt fits the model. */
+  dropped: number;
   inferencer: string;
   retriever: string;
   metaTemplate: string;

@@ -17,10 +17,10 @@ export function Budget({ result, rendering }: { result: PreviewResult; rendering
     <div class="budget">
       <div class="totals">
         <span id="tokens" class={isOver ? "total over" : "total"}>
-          <strong>{grouped(kept)}</strong>
-          {limit === null ? ` token${kept === 1 ? "" : "s"}` : ` of ${count(limit, "token")}`}
+          {rendering === undefined ? null : <strong>{grouped(kept)}</strong>}
+          {rendering === undefined ? "" : limit === null ? ` token${kept === 1 ? "" : "s"}` : ` of ${count(limit, "token")}`}
         </span>
-        {limit === null || kept > limit ? null : <span class="aside">{percent(kept / limit)}</span>}
+        {rendering === undefined || limit === null || kept > limit ? null : <span class="aside">{percent(kept / limit)}</span>}
         {tokens > kept ? <span class="warn">{grouped(tokens - kept)} cut</span> : null}
         {kept > (limit ?? kept) ? <span class="warn">{grouped(kept - (limit ?? 0))} over</span> : null}
         <span class="spacer" />

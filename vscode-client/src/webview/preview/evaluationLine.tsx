@@ -1,8 +1,31 @@
 /** How an evaluation prompt is put together, and in which meta template. */
 
 import type { Viewer } from "../../protocol";
-import { count } from "../shared/format";
+import { count, grouped } from "../shared/format";
 import { choose } from "./store";
+
+/** The in-context examples that the retriever chose, as they stand in the prompt. */
+function Examples({ viewer: { examples, dropped } }: { viewer: Viewer }) {
+  const total = examples.reduce((sum, { tokens }) => sum + tokens, 0);
+  return (
+    <details class="examples">
+      <summary>
+        {count(examples.length, "in-context example")}, {count(total, "token")}
+        {dropped === 0 ? "" : `; ${grouped(dropped)} left out to fit the limit`}
+      </summary>
+      <ol>
+        {examples.map(({ row, text, tokens }, index) => (
+          <li key={index}>
+            <span class="hint">
+              training row {grouped(row + 1)} · {count(tokens, "token")}
+            </span>
+            <pre>{text}</pre>
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}
 
 export function EvaluationLine({ viewer }: { viewer: Viewer }) {
   return (
@@ -29,6 +52,7 @@ export function EvaluationLine({ viewer }: { viewer: Viewer }) {
           </select>
         </label>
       )}
+      {viewer.examples.length === 0 ? null : <Examples viewer={viewer} />}
     </div>
   );
 }
