@@ -149,4 +149,3 @@ def test_models_are_listed_checked_and_tried(
     assert main(["models", "office"]) == 1
     assert main(["models", "nobody:x"]) == 2
     assert main(["models", "--providers"]) == 0
-

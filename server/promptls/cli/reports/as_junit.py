@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from promptls.rules.rule import Finding
 
 
-
 def render(checked: Checked) -> str:
     """The report as XML.
 
