@@ -67,7 +67,7 @@ input_price = 0.1
         ("echo", ["for tests", "free"]),
         (
             "exact_match",
-            ["exact_match(response: str", "discrete metric of promptls"],
+            ["exact_match(response, expected", "discrete metric of promptls"],
         ),
         ("metrics.py:score", ["score(response, expected='x')", "How good it is.", "metric of `metrics.py`"]),
     ],

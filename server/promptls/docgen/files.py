@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from promptls.docgen.key_variables import key_variables
+from promptls.docgen.metrics_page import metrics_page
 from promptls.docgen.pages import rule_page, rules_page, settings_page
 from promptls.docgen.schemas import as_json, header_schema, settings_schema
 from promptls.docgen.vscode_settings import with_settings
@@ -20,6 +21,7 @@ def generated_files(checkout: Path) -> dict[Path, str]:
     """The text that each generated file of the checkout should have, by its path."""
     return {
         checkout / "docs" / "rules.md": rules_page(),
+        checkout / "docs" / "metrics.md": metrics_page(),
         checkout / "docs" / "settings.md": settings_page(),
         checkout / "schemas" / "settings.schema.json": as_json(settings_schema()),
         checkout / "schemas" / "header.schema.json": as_json(header_schema()),

@@ -51,6 +51,9 @@ def named_values(template: Template) -> Iterator[NamedValue]:
             yield from _named(template, "model", name, (*keys, "models", index), experiment)
         for index, name in enumerate(declared.metrics):
             yield from _named(template, "metric", name, (*keys, "metrics", index), experiment)
+    for name, metric in (settings.metrics or {}).items():
+        yield from _named(template, "metric", metric.use, ("metrics", name, "use"))
+        yield from _named(template, "model", metric.model, ("metrics", name, "model"))
 
 
 def named_value_at(template: Template, offset: int) -> NamedValue | None:

@@ -70,7 +70,9 @@ def _wrong_metrics(project: ProjectFile) -> Iterator[SettingsProblem]:
         return
     beside = "these settings" if project.path is None else f"`{project.path.name}`"
     for name, metric in project.settings.metrics.items():
-        found = [(("use",), metric_objection(metric.use, project.root, beside))]
+        found: list[tuple[tuple[str, ...], Objection | None]] = [
+            (("use",), metric_objection(metric.use, project.root, beside))
+        ]
         for wrong in wrong_options(metric, project.root):
             keys = ("columns", wrong.name) if wrong.below else (wrong.name,)
             found.append((keys, Objection(wrong.message, wrong.meant)))

@@ -8,7 +8,7 @@ from typing import Final
 
 from promptls.features.completion.item import Item
 from promptls.features.completion.request import Request
-from promptls.features.completion.values import example_schema
+from promptls.features.completion.values import example_schema, metric_options
 from promptls.features.completion.variables import declared_inputs, read_inputs
 from promptls.features.key_facts import SCHEMA_KEYS, keys_at
 from promptls.meaning.evaluation import class_name, evaluation_of
@@ -111,9 +111,22 @@ def _snippet(fact: KeyFact, place: YamlPlace) -> str:
     return ""
 
 
+def _metric_keys(request: Request, place: YamlPlace) -> Iterator[Item]:
+    """The options of a metric under its name, and its parameters under `columns`."""
+    is_option = len(place.path) == 2  # noqa: PLR2004  (`metrics` and the name)
+    if not is_option and place.path[2:] != ("columns",):
+        return
+    for index, (name, detail) in enumerate(metric_options(request, place.path[1]).items()):
+        if name not in place.siblings:
+            text = None if place.has_colon or place.quote else f"{name}: "
+            yield Item(name, "property", 30 + index, text=text or "", detail=detail)
+
+
 def _own_keys(request: Request, place: YamlPlace, *, in_header: bool) -> Iterator[Item]:
     """Keys that the file itself has named: inputs and output in examples, inputs that are read."""
     own = in_header or request.kind in {Kind.OBJECT, Kind.EVALUATION}
+    if own and place.path[:1] == ("metrics",):
+        yield from _metric_keys(request, place)
     if not own or place.path[:1] not in {("examples",), ("input_keys",)}:
         return
     if place.path == ("examples", ITEM):

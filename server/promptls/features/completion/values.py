@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from promptls.features.completion.columns import column_names
 from promptls.features.completion.item import Item
@@ -13,6 +13,7 @@ from promptls.features.completion.request import Request
 from promptls.features.completion.variables import declared_inputs, read_inputs
 from promptls.features.key_facts import keys_at
 from promptls.meaning.kind import Kind
+from promptls.rules.named_metrics import taken_by
 from promptls.syntax.yaml.place import ITEM
 from promptls.systems.opencompass.vocabulary import (
     DIALOGUE_ROLES,
@@ -26,6 +27,9 @@ from promptls.systems.opencompass.vocabulary import (
 from promptls.systems.prompt_poet.vocabulary import ROLES, SUPERSEDED_ROLES
 from promptls.systems.ragas.vocabulary import OUTPUT_TYPES
 from promptls.workspace.python_names import functions_in
+
+if TYPE_CHECKING:
+    from promptls.settings.header import NamedMetric
 
 JSON_TYPES: Final = {
     "string": "Text.",
@@ -94,9 +98,11 @@ def _yes_or_no(request: Request, path: Path_, *, in_header: bool) -> Iterator[It
 
 
 def _declared(request: Request, path: Path_) -> Iterator[Item]:
-    source = _DECLARED.get(path) or (
-        _EXPERIMENT.get(path[2:]) if len(path) > 2 and path[0] == "experiments" else None  # noqa: PLR2004  (its name)
-    )
+    source = _DECLARED.get(path)
+    if len(path) > 2:  # noqa: PLR2004  (the name of an experiment or a metric)
+        source = {"experiments": _EXPERIMENT, "metrics": _METRIC}.get(path[0], {}).get(path[2:], source)
+        if path[0] == "metrics" and path[2] == "columns":
+            source = _dataset_columns
     if source is not None:
         yield from source(request)
     elif path[:2] == ("examples", ITEM) and len(path) > 2:  # noqa: PLR2004  (an example's key)
@@ -185,6 +191,27 @@ def _models(request: Request) -> Iterator[Item]:
 
 
 def _metrics(request: Request) -> Iterator[Item]:
+    """What an experiment may name: metrics with options, those of Python files, ready ones."""
+    for name, metric in named_metrics(request).items():
+        yield Item(name, "function", 5, detail=f"{metric.use}, with options")
+    yield from _used_metrics(request)
+
+
+def named_metrics(request: Request) -> dict[str, NamedMetric]:
+    """The metrics with options of the file and its project."""
+    own = request.declarations.settings.metrics or {}
+    return {**own, **request.snapshot.project(request.path).settings.metrics}
+
+
+def metric_options(request: Request, name: str) -> Mapping[str, str]:
+    """The options that the metric with this name may be given, each with its default in words."""
+    metric = named_metrics(request).get(name)
+    taken = taken_by(metric.use, Path(request.path).parent) if metric is not None else None
+    needed = dict.fromkeys(taken.required, "needed") if taken else {}
+    return {**needed, **dict.fromkeys(taken.optional if taken else (), "option")}
+
+
+def _used_metrics(request: Request) -> Iterator[Item]:
     from promptls.metrics.registry import READY_METRICS
 
     folder = Path(request.path).parent
@@ -197,6 +224,17 @@ def _metrics(request: Request) -> Iterator[Item]:
             yield Item(f"{item.label}:{function.name}", "function", 10, detail="metric")
     for name in READY_METRICS:
         yield Item(name, "function", 20, detail="ready")
+
+
+def _dataset_columns(request: Request) -> Iterator[Item]:
+    """The columns of the data sets that the file's experiments name."""
+    from promptls.datasets.known import known_columns
+
+    found: dict[str, None] = {}
+    for declared in (request.declarations.settings.experiments or {}).values():
+        known = known_columns(Path(request.path).parent / declared.dataset)
+        found |= dict.fromkeys(known.columns)
+    yield from _names({"response": None, **found}, "column")
 
 
 def _input_columns(request: Request) -> Iterator[Item]:
@@ -218,6 +256,11 @@ _DECLARED: Final[dict[Path_, _Source]] = {
     ("encoding",): _encodings,
     ("samples",): _samples,
     ("functions",): _python_files,
+}
+_METRIC: Final[dict[Path_, _Source]] = {
+    ("use",): _used_metrics,
+    ("model",): _models,
+    ("embeddings",): _models,
 }
 _EXPERIMENT: Final[dict[Path_, _Source]] = {
     ("dataset",): _datasets,
@@ -252,7 +295,7 @@ def _evaluation(request: Request, path: Path_) -> Iterator[Item]:
 
 def value_documentation(request: Request, path: Path_, name: str) -> str:
     """What a value means, in Markdown; empty where nothing more is known than its name."""
-    if path[-2:] == ("metrics", ITEM):
+    if path[-2:] == ("metrics", ITEM) or (path[:1] == ("metrics",) and path[2:] == ("use",)):
         return _metric_documentation(request, name)
     return known_value(path, name)
 
@@ -264,10 +307,12 @@ def known_value(path: Path_, name: str) -> str:
 
 
 def _metric_documentation(request: Request, name: str) -> str:
-    from promptls.metrics.registry import READY_METRICS
+    from promptls.metrics.registry import READY_METRICS, page_of_metric
 
+    named = named_metrics(request).get(name)
+    name = named.use if named is not None else name
     if name in READY_METRICS:
-        return (READY_METRICS[name].function.__doc__ or "").strip()
+        return page_of_metric(name)
     file, _, attribute = name.rpartition(":")
     functions = functions_in(str(Path(request.path).parent / file)) or () if file.endswith(".py") else ()
     return next((each.documentation for each in functions if each.name == attribute), "")

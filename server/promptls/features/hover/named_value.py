@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from promptls.features.hover.hover import Hover, code
 from promptls.features.named_values import NamedValue, file_beside, metric_file, named_metric, named_value_at
@@ -17,6 +17,9 @@ from promptls.text.counted import counted
 from promptls.text.failure import Failure
 from promptls.workspace.python_names import functions_in
 from promptls.workspace.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from promptls.metrics.metric import Metric
 
 _MOST_NAMES: Final = 20
 _UNITS: Final = ("bytes", "kB", "MB", "GB")
@@ -109,7 +112,17 @@ def _functions(file: Path) -> Iterator[str]:
 
 
 def _metric(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
-    """The signature and documentation of a metric's function, which is read and not run."""
+    """The page of a ready metric, else the signature and documentation of the function, which is not run."""
+    from promptls.metrics.registry import READY_METRICS, page_of_metric
+
+    chosen = named_metric(snapshot, path, value.name)
+    ready = chosen.use if chosen is not None else value.name
+    if ready in READY_METRICS:
+        yield _ready_signature(READY_METRICS[ready])
+        yield page_of_metric(ready)
+        given = f", with the options that {code(value.name)} is given" if chosen is not None else ""
+        yield f"{READY_METRICS[ready].kind} metric of promptls, ready to use{given}"
+        return
     file, name = metric_file(snapshot, path, value)
     functions = (functions_in(file) or ()) if file is not None else ()
     found = next((each for each in functions if each.name == name), None)
@@ -120,11 +133,24 @@ def _metric(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
         yield inspect.cleandoc(found.documentation)
     kinds = [each.removesuffix("_metric") for each in found.decorators if each.endswith("_metric")]
     what = f"{kinds[0]} metric" if kinds else "metric"
-    is_ready = Path(file).parent.name == "ready" and value.file is None
-    of = "promptls, ready to use" if is_ready else code(Path(file).name)
-    named = named_metric(snapshot, path, value.name)
-    options = f", with the options that {code(value.name)} is given" if named is not None else ""
-    yield f"{what} of {of}{options}; its arguments are `response` and the columns that its parameters name"
+    options = f", with the options that {code(value.name)} is given" if chosen is not None else ""
+    yield (
+        f"{what} of {code(Path(file).name)}{options}; its arguments are `response` and the columns that its "
+        "parameters name"
+    )
+
+
+def _ready_signature(metric: Metric) -> str:
+    """The metric with its columns and options, as a call."""
+    from promptls.metrics.judge import ASKED
+
+    parameters = inspect.signature(metric.function).parameters.values()
+    shown = ", ".join(
+        each.name if each.default is each.empty else f"{each.name}={each.default!r}"
+        for each in parameters
+        if each.name not in ASKED
+    )
+    return f"```python\n{metric.name}({shown})\n```"
 
 
 def _model(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:

@@ -30,7 +30,7 @@ def conversation(value: object, response: str) -> list[dict[str, Any]]:
     read = read_json(value)
     if isinstance(read, Mapping) and isinstance(read.get("messages"), list):
         read = read["messages"]
-    messages = (
+    messages: list[dict[str, Any]] = (
         [_message(each) for each in read]
         if isinstance(read, list)
         else [{"role": "user", "content": str(value), "tool_calls": []}]
