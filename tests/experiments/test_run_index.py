@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from promptls.experiments import run_index
-from promptls.experiments.run_index import known_runs, summary_of
+from promptls.experiments.run_index import known_runs
 from promptls.experiments.runner import BudgetSpentError
 from support.experiment_folder import Folder
 from support.model_server import ModelServer, Reply
@@ -23,7 +23,7 @@ async def test_runs_are_listed_with_their_scores_the_newest_first(folder: Folder
     assert (newest.status, newest.rows, newest.done, newest.chosen) == ("finished", 2, 2, "2")
     assert newest.scores["right"] == "50 %"
     assert newest.prompt == str(folder.prompt)
-    assert summary_of(newest).results == Path(second.results)
+    assert newest.path == second.results
 
 
 async def test_a_run_that_stopped_is_in_the_list_with_how_far_it_came(

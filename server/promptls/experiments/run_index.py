@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from promptls.experiments.answer_cache import FOLDER, make_cache_folder
-from promptls.experiments.history import RunSummary, read_run
 from promptls.experiments.journal import SUFFIX, is_running, read_header
 from promptls.experiments.manifest import hash_of_text, manifest_of, relative
 from promptls.experiments.tally import score_text
@@ -253,12 +252,3 @@ def _opened(path: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def summary_of(run: KnownRun) -> RunSummary | None:
-    """All that is known of a finished run; None where it did not end, or its files are gone."""
-    if run.status != "finished":
-        return None
-    with contextlib.suppress(Failure, OSError):
-        return read_run(Path(run.path).with_suffix(".json"))
-    return None
