@@ -74,8 +74,8 @@ def _wrong_metrics(project: ProjectFile) -> Iterator[SettingsProblem]:
             (("use",), metric_objection(metric.use, project.root, beside))
         ]
         for wrong in wrong_options(metric, project.root):
-            keys = ("columns", wrong.name) if wrong.below else (wrong.name,)
-            found.append((keys, Objection(wrong.message, wrong.meant)))
+            option = ("columns", wrong.name) if wrong.below else (wrong.name,)
+            found.append((option, Objection(wrong.message, wrong.meant)))
         for keys, objection in found:
             if objection is not None:
                 place = place_of_setting(project, ("metrics", name, *keys))
