@@ -71,7 +71,7 @@ async def test_rows_are_paired_by_their_id_whatever_their_order(folder: Folder) 
     comparison = compared(before, read_run(Path((await folder.run()).manifest_path)))
     assert comparison.pairs == 28
     assert comparison.changes == ()
-    assert [note.split(" in ")[0] for note in comparison.notes] == ["2 rows are only", "1 rows are only"]
+    assert [note.split(" in ")[0] for note in comparison.notes] == ["2 rows only", "1 row only"]
 
 
 async def test_changed_rows_are_listed_with_both_scores(folder: Folder) -> None:

@@ -17,6 +17,7 @@ from promptls.experiments.statistics import (
     pooled_spread,
 )
 from promptls.experiments.tally import good_class
+from promptls.text.counted import counted
 from promptls.text.failure import FilePlace, WrongUse
 
 
@@ -145,9 +146,8 @@ def _measured(before: RunSummary, after: RunSummary) -> _Pair:
             if old != new
         ]
         if len(pairs) < len(common):
-            notes.append(
-                f"{metric.name}: {len(common) - len(pairs)} rows are left out, because they have no score"
-            )
+            without = counted(len(common) - len(pairs), "row")
+            notes.append(f"{metric.name}: {without} left out, because there is no score")
         notes += [
             f"{metric.name}: asked again about the same row, {name} differs from its mean by "
             f"{amount(metric.kind, spread)}{unit_of(metric.kind)} (standard deviation)"
@@ -251,12 +251,12 @@ def _notes(
             "change one thing at a time to know what made the difference"
         )
     notes += [
-        f"{count - common} rows are only in {name}"
+        f"{counted(count - common, 'row')} only in {name}"
         for name, count in zip(names, (old_rows, new_rows), strict=True)
         if count > common
     ]
     notes += [
-        f"{run.failed} rows of {name} failed"
+        f"{counted(run.failed, 'row')} of {name} failed"
         for name, run in zip(names, (before, after), strict=True)
         if run.failed
     ]
