@@ -153,7 +153,9 @@ class Project(BaseModel):
         default_factory=dict, description="Metrics with options, by the names that experiments give them."
     )
     judge: str | None = Field(
-        None, description="The model that judges, for metrics that ask one; unset, they have no score."
+        None,
+        description="The model that judges, for metrics that ask one and name none: `provider:model`, or one "
+        "of `models`.",
     )
     experiments: dict[str, ExperimentKey] = Field(
         default_factory=dict, description="Experiments that any prompt of the project may run."
