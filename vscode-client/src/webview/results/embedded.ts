@@ -1,11 +1,11 @@
-/** The data of a report, which stands compressed in its own page. */
+/** What the data of a report answer, without the page that they stand in. */
 
 import type { Cells, Message, Notes, ResultsView, Wanted } from "../../results/view";
 import { exportedText } from "./exported";
 import { foundRows, type KnownRow } from "./rowFilter";
-import type { Receiver, Source } from "./source";
+import type { Source } from "./source";
 
-interface Embedded {
+export interface Embedded {
   view: ResultsView;
   tables: Table[];
   /** For each run but the first: its place there, here, and 1 where the rows differ. */
@@ -23,27 +23,14 @@ interface Table {
 
 const KINDS: Record<string, KnownRow["kind"]> = { g: "good", f: "failing", e: "error", p: "problem" };
 
-/** Reads the data of this page; undefined where it is the page of a panel. */
-export function embeddedElement(): HTMLElement | undefined {
-  return document.getElementById("report-data") ?? undefined;
+/** What a browser does with a text. */
+export interface Desk {
+  save: (text: string, name: string) => void;
+  copy: (text: string) => void;
 }
 
-/** Returns the source once the data is unpacked and shown; what is wrong with it is told. */
-export async function embeddedSource(element: HTMLElement, receiver: Receiver): Promise<Source> {
-  const data = JSON.parse(await unpacked(element.textContent)) as Embedded;
-  element.remove();
-  const source = sourceOf(data);
-  receiver.show(data.view);
-  return source;
-}
-
-async function unpacked(text: string): Promise<string> {
-  const bytes = Uint8Array.from(atob(text.trim()), (character) => character.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).text();
-}
-
-export function sourceOf({ view, tables, pairs }: Embedded): Source {
+/** Answers from the data; a text to be saved or copied goes to `desk`. */
+export function sourceOf({ view, tables, pairs }: Embedded, desk: Desk): Source {
   const indexOf = (path: string): number => view.runs.findIndex((run) => run.path === path);
   const known = tables.map(knownRows);
   const byPlace = known.map((rows) => new Map(rows.map((row) => [row.place, row])));
@@ -86,11 +73,9 @@ export function sourceOf({ view, tables, pairs }: Embedded): Source {
     export: (run, name, wanted, form) => {
       const index = indexOf(run);
       const text = exportedText(kept(run, wanted), view.runs[index]?.columns ?? [], notesOf(index), form);
-      download(text, `${name}-export.${form}`);
+      desk.save(text, `${name}-export.${form}`);
     },
-    copy: (text) => {
-      void navigator.clipboard.writeText(text);
-    },
+    copy: desk.copy,
   };
 }
 
@@ -107,14 +92,3 @@ function changedRows(run: number, other: number, pairs: Embedded["pairs"]): Read
   const [found, side] = run === 0 ? [pairs[other - 1], 0 as const] : [pairs[run - 1], 1 as const];
   return new Set((found ?? []).flatMap((pair) => (pair[2] === 1 && pair[side] !== null ? [pair[side]] : [])));
 }
-
-function download(text: string, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  link.download = name;
-  link.click();
-  setTimeout(() => {
-    URL.revokeObjectURL(link.href);
-  }, 60_000);
-}
-

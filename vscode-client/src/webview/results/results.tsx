@@ -4,7 +4,7 @@ import { render } from "preact";
 
 import { followTheme } from "../shared/theme";
 import { App } from "./app";
-import { embeddedElement, embeddedSource } from "./embedded";
+import { embeddedElement, embeddedSource } from "./embeddedPage";
 import { panelSource } from "./panelSource";
 import { fail, show, source } from "./store";
 
