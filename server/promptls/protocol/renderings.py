@@ -73,6 +73,7 @@ class Renderings:
         self._unweighed: dict[str, None] = {}
         self._work: asyncio.Task[None] | None = None
         self._workers: dict[Limits, RenderWorker] = {}
+        self._worker_of: dict[str, RenderWorker] = {}
         self._tried: set[str] = set()
         self._outcomes: dict[str, _Outcome] = {}
         self._previewed: set[str] = set()
@@ -111,6 +112,8 @@ class Renderings:
     def file_closed(self, path: str) -> None:
         """Forget the file."""
         self._forget(path)
+        if (worker := self._worker_of.pop(path, None)) is not None:
+            worker.give_up(path)
         self._previewed.discard(path)
         self._chosen.pop(path, None)
 
@@ -190,7 +193,7 @@ class Renderings:
                 outcome = await self.worker(snapshot, path).render_newest(job)
             except SupersededError:
                 # A newer text, or other limits, are rendered already: nobody wants to see older ones.
-                await self.worker(snapshot, path).settled(path)
+                await self.worker(self._session.snapshot, path).settled(path)
                 continue
             return snapshot, FileRendering(job, sample, self._known(snapshot, job, outcome))
 
@@ -203,7 +206,14 @@ class Renderings:
     def worker(self, snapshot: Snapshot, path: str) -> RenderWorker:
         """The process that renders and counts for the file, within the limits of its settings."""
         limits = limits_for(snapshot, path)
-        return self._workers.setdefault(limits, RenderWorker(limits))
+        worker = self._workers.get(limits)
+        if worker is None:
+            worker = self._workers[limits] = RenderWorker(limits)
+        former = self._worker_of.get(path)
+        if former is not None and former is not worker:
+            former.give_up(path)  # what the former limits let run may run for very long
+        self._worker_of[path] = worker
+        return worker
 
     async def _render_waiting(self) -> None:
         shown_changed = False
@@ -261,7 +271,8 @@ class Renderings:
                 partial(self._render_in_background, snapshot),
             )
         except SupersededError:
-            self._waiting[path] = None
+            if path in self._session.snapshot.open_files:
+                self._waiting[path] = None
             return False
         is_open = path in self._session.snapshot.open_files
         if not is_open or self._session.kind(path) not in RENDERED_KINDS:

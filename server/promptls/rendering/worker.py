@@ -118,6 +118,14 @@ class RenderWorker:
         number = self._newest.setdefault(job.path, 0)
         return await self._finish(self._render(job, packed, number))
 
+    def give_up(self, path: str) -> None:
+        """Jobs of the file that wait or run and may be superseded raise SupersededError: none is wanted."""
+        former = self._newest.get(path)
+        if former is not None:
+            self._numbers += 1
+            self._newest[path] = self._numbers
+            self._end_superseded(path, former)
+
     async def settled(self, path: str) -> None:
         """Wait for the newest job of the file, where one is on its way."""
         coming = self._coming.get(path)
@@ -207,10 +215,12 @@ class RenderWorker:
         async with self._lock:
             ended = ""
             for _ in range(ATTEMPTS):
-                if number is not None and self._newest.get(job.path) != number:
-                    raise SupersededError
                 self._at_work = job.path, number
                 try:
+                    await self._running()
+                    # While the process starts, there is none that could be ended for a newer job.
+                    if number is not None and self._newest.get(job.path) != number:
+                        raise SupersededError
                     answer = await self._exchange(request, tell, job.encoding)
                 except _LateError as error:
                     return self._timed_out(job, error.place)
