@@ -14,7 +14,7 @@ from promptls.rendering.evaluation_job import EvaluationData, EvaluationJob
 from promptls.rendering.execute import execute
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import Rendering
-from promptls.rendering.packed_map import map_rows
+from promptls.rendering.packed_map import rows_of
 
 PATH = "/project/ask.yml.j2"
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "oracle" / "opencompass"
@@ -49,8 +49,8 @@ def pieces(text: str, made: Rendering) -> list[list[tuple[str, str, bool]]]:
     packed = made.source_map
     return [
         [
-            (part.content[row.start : row.end], text[row.first : row.last], row.verbatim)
-            for row in map_rows(packed, numbers)
+            (part.content[start:end], text[first:last], bool(verbatim))
+            for start, end, _, first, last, verbatim, *_ in rows_of(numbers)
         ]
         for part, numbers in zip(made.parts, packed["parts"], strict=True)
     ]

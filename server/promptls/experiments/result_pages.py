@@ -45,19 +45,6 @@ class RowQuery:
 ALL = RowQuery()
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Some rows of those that a query finds: `total` are found, `rows` begin at `start` of them.
-
-    Each row is the cells of its line by column, as text, and under `""` its index in the table.
-    """
-
-    total: int
-    start: int
-    columns: tuple[str, ...]
-    rows: tuple[Mapping[str, str], ...]
-
-
 def run_json(run: RunSummary) -> dict[str, Any]:
     """The run as JSON: what its manifest sums up, with the columns of its table."""
     previous = run.previous
@@ -76,22 +63,10 @@ def table_columns(run: RunSummary) -> tuple[str, ...]:
     return _index_of(run).columns
 
 
-def rows_page(run: RunSummary, query: RowQuery = ALL, start: int = 0, count: int = 100) -> Page:
-    """The rows from `start` on that `query` finds, `count` of them, at most 1,000.
-
-    Raises `WrongUse` where the run's table is gone, and for a column that it does not have.
-    """
-    index = _index_of(run)
-    found = found_places(run, query)
-    chosen = found[start : start + min(count, LARGEST_PAGE)]
-    rows = tuple({"": str(place), **cells} for place, cells in zip(chosen, index.lines(chosen), strict=True))
-    return Page(len(found), start, index.columns, rows)
-
-
 def found_places(run: RunSummary, query: RowQuery = ALL) -> Sequence[int]:
     """The places in the table of the rows that `query` finds, in its order.
 
-    Raises `WrongUse` as `rows_page`.
+    Raises `WrongUse` where the run's table is gone, and for a column that it does not have.
     """
     index = _index_of(run)
     for column in (query.sort, *(column for column, _ in query.equal)):

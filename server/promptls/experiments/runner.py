@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from promptls.datasets.dataset import Row
 from promptls.experiments.ask import Asked, Asker, opened_models
+from promptls.experiments.at_once import BudgetSpentError, check_spending, done_at_once
 from promptls.experiments.budget import Expected, Spending
 from promptls.experiments.definition import prompt_stem
 from promptls.experiments.events import Event, Finished, RowFinished, Started, Stopped
@@ -44,10 +45,6 @@ class Asking(NamedTuple):
     rendered: RenderedRow
     model: ModelReference
     repeat: int
-
-
-class BudgetSpentError(Failure):
-    """The run has stopped because its budget is spent; it can be gone on with."""
 
 
 class Continued(NamedTuple):
@@ -182,21 +179,8 @@ class _Run:
         async with opened_models(self._plan) as asker:
             askings = self._askings()
             at_once = min(self._plan.experiment.concurrency, self._plan.results)
-            workers = [asyncio.create_task(self._work(askings, asker)) for _ in range(at_once)]
-            try:
-                await asyncio.gather(*workers)
-            finally:
-                for worker in workers:
-                    worker.cancel()
-                await asyncio.gather(*workers, return_exceptions=True)
-        if self._spending.reached is not None:
-            raise BudgetSpentError(
-                f"the budget of {self._spending.reached} is spent after {self._journal.count} of "
-                f"{self._plan.results} results",
-                FilePlace(self._journal.path),
-                f"go on with a larger one: `promptls run --resume {self._journal.name} --max-calls …`, "
-                "`--max-tokens …` or `--max-cost …`",
-            )
+            await done_at_once(lambda: self._work(askings, asker), at_once)
+        check_spending(self._spending, self._journal, self._plan.results, "results")
 
     def _askings(self) -> Iterator[Asking]:
         experiment = self._plan.experiment

@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from promptls.datasets.backends.cells import flat_row, is_score, json_line
+from promptls.experiments.at_once import BudgetSpentError, check_spending, done_at_once
 from promptls.experiments.budget import Expected, Spending
 from promptls.experiments.definition import prompt_stem, results_folder
 from promptls.experiments.events import Event, Finished, RowFinished, Started, Stopped
@@ -17,7 +18,6 @@ from promptls.experiments.journal import Journal, create_journal
 from promptls.experiments.manifest import ended_manifest, write_manifest
 from promptls.experiments.row_function import RowFunction, RowOutcome
 from promptls.experiments.row_result import RowResult, Score
-from promptls.experiments.runner import BudgetSpentError
 from promptls.experiments.tally import Totals
 from promptls.experiments.written import DEFAULT_CONCURRENCY
 from promptls.experiments.written_manifest import written_manifest
@@ -111,21 +111,8 @@ class _Run:
         function = RowFunction(plan.function, (), plan.arguments, plan.model, request.timeout)
         at_once = request.concurrency or (DEFAULT_CONCURRENCY if plan.is_asynchronous else 1)
         due = (row for row in plan.rows if self._prepared.is_due(row))
-        workers = [asyncio.create_task(self._work(due, function)) for _ in range(at_once)]
-        try:
-            await asyncio.gather(*workers)
-        finally:
-            for worker in workers:
-                worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
-        if self._spending.reached is not None:
-            raise BudgetSpentError(
-                f"the budget of {self._spending.reached} is spent after {self._journal.count} of "
-                f"{self._prepared.planned.rows} rows",
-                FilePlace(self._journal.path),
-                f"go on with a larger one: `promptls run --resume {self._journal.name} --max-calls …`, "
-                "`--max-tokens …` or `--max-cost …`",
-            )
+        await done_at_once(lambda: self._work(due, function), at_once)
+        check_spending(self._spending, self._journal, self._prepared.planned.rows, "rows")
 
     async def _work(self, due: Iterator[NumberedRow], function: RowFunction) -> None:
         for row in due:

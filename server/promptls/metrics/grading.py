@@ -52,6 +52,18 @@ def verdict_schema(verdict: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def material_of(
+    user_input: object, retrieved_contexts: object, reference: object, response: str
+) -> dict[str, object]:
+    """What a judge reads, by its names, in the order in which it is read; None is left out of a question."""
+    return {
+        "user_input": user_input,
+        "retrieved_contexts": retrieved_contexts,
+        "reference": reference,
+        "response": response,
+    }
+
+
 def question(task: str, material: Mapping[str, object], schema: Mapping[str, Any]) -> list[dict[str, str]]:
     """The messages that ask for a verdict: `material` by its names, without what is None."""
     texts = {name: as_text(value) for name, value in material.items() if value is not None}

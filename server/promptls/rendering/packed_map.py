@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
     from promptls.rendering.source_map.rendered import Segment
@@ -16,19 +16,6 @@ Without the map of the text, `text` is empty.
 
 _WIDTH: Final = 8
 """How many numbers a row has."""
-
-
-class MapRow(NamedTuple):
-    """A segment of a text: its characters, the span of a file, and how it was made."""
-
-    start: int
-    end: int
-    file: str
-    first: int
-    last: int
-    verbatim: bool
-    turns: tuple[str, ...]
-    data_path: str | None
 
 
 def packed_map(text: Iterable[Segment], parts: Sequence[Iterable[Segment]]) -> PackedMap:
@@ -79,13 +66,6 @@ def _continues(one: Segment, other: Segment) -> bool:
         and one.end == other.start
         and one.turns == other.turns
     )
-
-
-def map_rows(packed: PackedMap, numbers: Sequence[int]) -> Iterator[MapRow]:
-    """The rows of the text or of a part."""
-    files, turns, paths = packed["files"], packed["turns"], packed["paths"]
-    for start, end, file, first, last, verbatim, turn, path in rows_of(numbers):
-        yield MapRow(start, end, files[file], first, last, bool(verbatim), tuple(turns[turn]), paths[path])
 
 
 def rows_of(numbers: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -24,7 +24,7 @@ metrics:
 from __future__ import annotations
 
 from promptls.metrics.decorators import discrete_metric
-from promptls.metrics.grading import voted
+from promptls.metrics.grading import material_of, voted
 from promptls.metrics.judge import Judge
 from promptls.metrics.result import MetricResult
 
@@ -41,12 +41,7 @@ async def aspect_critic(
     repeats: int = 1,
 ) -> MetricResult:
     """`pass` where the judge finds that the response has the aspect that `definition` asks for."""
-    material = {
-        "user_input": user_input,
-        "retrieved_contexts": retrieved_contexts,
-        "reference": reference,
-        "response": response,
-    }
+    material = material_of(user_input, retrieved_contexts, reference, response)
     task = f"{definition}\nThe verdict is true where the answer is yes, and false where it is no."
     verdict, reason = await voted(judge, task, material, repeats)
     return MetricResult(None if verdict is None else ("pass" if verdict else "fail"), reason)

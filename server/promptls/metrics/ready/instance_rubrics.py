@@ -17,6 +17,7 @@ With `repeats: 3` the judge is asked three times, and the median counts.
 from __future__ import annotations
 
 from promptls.metrics.decorators import numeric_metric
+from promptls.metrics.grading import material_of
 from promptls.metrics.judge import Judge
 from promptls.metrics.result import MetricResult
 from promptls.metrics.rubric import graded_by
@@ -34,10 +35,5 @@ async def instance_rubrics(
     repeats: int = 1,
 ) -> MetricResult:
     """The judge's grade by the `rubrics` of the row."""
-    material = {
-        "user_input": user_input,
-        "retrieved_contexts": retrieved_contexts,
-        "reference": reference,
-        "response": response,
-    }
+    material = material_of(user_input, retrieved_contexts, reference, response)
     return await graded_by(judge, rubrics, material, repeats)

@@ -26,6 +26,7 @@ metrics:
 from __future__ import annotations
 
 from promptls.metrics.decorators import numeric_metric
+from promptls.metrics.grading import material_of
 from promptls.metrics.judge import Judge
 from promptls.metrics.result import MetricResult
 from promptls.metrics.rubric import graded_by
@@ -43,10 +44,5 @@ async def rubrics(
     repeats: int = 1,
 ) -> MetricResult:
     """The judge's grade by `rubrics`, which are the same for every row."""
-    material = {
-        "user_input": user_input,
-        "retrieved_contexts": retrieved_contexts,
-        "reference": reference,
-        "response": response,
-    }
+    material = material_of(user_input, retrieved_contexts, reference, response)
     return await graded_by(judge, rubrics, material, repeats)

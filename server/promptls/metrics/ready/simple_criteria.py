@@ -26,7 +26,7 @@ metrics:
 from __future__ import annotations
 
 from promptls.metrics.decorators import numeric_metric
-from promptls.metrics.grading import graded
+from promptls.metrics.grading import graded, material_of
 from promptls.metrics.judge import Judge
 from promptls.metrics.result import MetricResult
 
@@ -47,11 +47,6 @@ async def simple_criteria(  # noqa: PLR0913 - each is a column or an option of i
     """The judge's grade by what `definition` asks for, from `lowest` to `highest`."""
     if not lowest < highest:
         return MetricResult(None, f"`lowest` ({lowest}) has to be less than `highest` ({highest})")
-    material = {
-        "user_input": user_input,
-        "retrieved_contexts": retrieved_contexts,
-        "reference": reference,
-        "response": response,
-    }
+    material = material_of(user_input, retrieved_contexts, reference, response)
     task = f"{definition}\nThe verdict is a grade from {lowest} (worst) to {highest} (best)."
     return await graded(judge, task, material, (lowest, highest), repeats)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from promptls.systems.opencompass.arguments import check_arguments
 from promptls.systems.opencompass.failure import ConfigPath, OpenCompassError
 from promptls.systems.opencompass.prompt_list import Messages, Prompt, PromptList, Row, filled
 
@@ -133,21 +134,7 @@ class PromptTemplate:
 
 def build_prompt_template(name: str, config: Mapping[str, Any]) -> PromptTemplate:
     """The template that `config` describes; raises OpenCompassError as `PromptTemplate(…)` would."""
-    for key in config:
-        if key not in (*_ARGUMENTS, "type"):
-            raise OpenCompassError(
-                f"`PromptTemplate` takes no `{key}`.",
-                cause="TypeError",
-                said=f"PromptTemplate.__init__() got an unexpected keyword argument '{key}'",
-                at=(name, key),
-            )
-    if "template" not in config:
-        raise OpenCompassError(
-            f"`{name}` has no `template`.",
-            cause="TypeError",
-            said="PromptTemplate.__init__() missing 1 required positional argument: 'template'",
-            at=(name,),
-        )
+    check_arguments("PromptTemplate", name, config, _ARGUMENTS, "template")
     template = config["template"]
     if not isinstance(template, str | Mapping):
         raise OpenCompassError(

@@ -10,6 +10,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
+from promptls.systems.opencompass.arguments import check_arguments
 from promptls.systems.opencompass.failure import OpenCompassError
 from promptls.systems.opencompass.prompt_list import Messages, Prompt, Row, filled
 from promptls.systems.opencompass.vocabulary import MESSAGE_ROLES, USUAL_ICE_MARK
@@ -68,21 +69,7 @@ class RawPromptTemplate:
 
 def build_raw_prompt_template(name: str, config: Mapping[str, Any]) -> RawPromptTemplate:
     """The template that `config` describes; raises OpenCompassError as `RawPromptTemplate(…)` would."""
-    for key in config:
-        if key not in (*_ARGUMENTS, "type"):
-            raise OpenCompassError(
-                f"`RawPromptTemplate` takes no `{key}`.",
-                cause="TypeError",
-                said=f"RawPromptTemplate.__init__() got an unexpected keyword argument '{key}'",
-                at=(name, key),
-            )
-    if "messages" not in config:
-        raise OpenCompassError(
-            f"`{name}` has no `messages`.",
-            cause="TypeError",
-            said="RawPromptTemplate.__init__() missing 1 required positional argument: 'messages'",
-            at=(name,),
-        )
+    check_arguments("RawPromptTemplate", name, config, _ARGUMENTS, "messages")
     messages = config["messages"]
     if not isinstance(messages, list):
         raise OpenCompassError(
