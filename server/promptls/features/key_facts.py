@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Union, get_args, get_origin
 from promptls.meaning.kind import Kind
 from promptls.syntax.yaml.place import ITEM
 from promptls.systems.key_fact import KeyFact, table
-from promptls.systems.opencompass import vocabulary as opencompass
+from promptls.systems.opencompass import evaluation_keys, retriever_keys, template_keys
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
 from promptls.systems.ragas.vocabulary import PROMPT_KEYS
 
@@ -49,13 +49,13 @@ _TYPE_WORDS: Final = {
     dict: "mapping",
 }
 _EVALUATION_TABLES: Final[dict[str, Mapping[str, KeyFact]]] = {
-    "ice_template": opencompass.TEMPLATE_KEYS,
-    "prompt_template": opencompass.TEMPLATE_KEYS,
-    "retriever": opencompass.RETRIEVER_KEYS,
-    "inferencer": opencompass.INFERENCER_KEYS,
-    "reader_cfg": opencompass.READER_KEYS,
-    "infer_cfg": opencompass.INFER_KEYS,
-    "meta_template": opencompass.META_KEYS,
+    "ice_template": template_keys.TEMPLATE_KEYS,
+    "prompt_template": template_keys.TEMPLATE_KEYS,
+    "retriever": retriever_keys.RETRIEVER_KEYS,
+    "inferencer": evaluation_keys.INFERENCER_KEYS,
+    "reader_cfg": evaluation_keys.READER_KEYS,
+    "infer_cfg": evaluation_keys.INFER_KEYS,
+    "meta_template": template_keys.META_KEYS,
 }
 _MESSAGE_KEYS: Final = table(
     (
@@ -88,7 +88,7 @@ def keys_at(kind: Kind, path: tuple[str, ...], *, in_header: bool) -> Mapping[st
         return {**_header_keys(), **PROMPT_KEYS} if not path else _header(path)
     if kind is Kind.EVALUATION:
         if not path:
-            return {**_header_keys(), **opencompass.INFER_KEYS, **opencompass.EVALUATION_KEYS}
+            return {**_header_keys(), **evaluation_keys.INFER_KEYS, **evaluation_keys.EVALUATION_KEYS}
         return _evaluation(path) or _header(path)
     return NO_KEYS
 
@@ -137,10 +137,10 @@ def _evaluation(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
         # Each of its values is a meta template under a name.
         path = ("meta_template", *path[2:])
         if len(path) == 1:
-            return opencompass.META_KEYS
+            return template_keys.META_KEYS
     if path[0] == "meta_template":
         is_role = path[1:] in {("round", ITEM), ("reserved_roles", ITEM)}
-        return opencompass.META_ROLE_KEYS if is_role else NO_KEYS
+        return template_keys.META_ROLE_KEYS if is_role else NO_KEYS
     if path[0] not in {"ice_template", "prompt_template"}:
         return NO_KEYS
     rest = path[1:]
@@ -150,9 +150,9 @@ def _evaluation(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
         return NO_KEYS
     for dialogue in (rest[1:], rest[2:]):
         if not dialogue and rest[1:2] != (ITEM,):
-            return opencompass.DIALOGUE_KEYS
+            return template_keys.DIALOGUE_KEYS
         if len(dialogue) == 2 and dialogue[0] in {"round", "begin", "end"} and dialogue[1] == ITEM:  # noqa: PLR2004  (a turn)
-            return opencompass.TURN_KEYS
+            return template_keys.TURN_KEYS
     return NO_KEYS
 
 

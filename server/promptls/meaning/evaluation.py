@@ -18,12 +18,9 @@ from promptls.syntax.projection import stands_alone
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
 from promptls.syntax.yaml.salvage import salvaged_mapping
 from promptls.syntax.yaml.under_jinja import chunk_yaml
-from promptls.systems.opencompass.vocabulary import (
-    DIALOGUE_KEYS,
-    INFER_KEYS,
-    LABEL_INFERENCERS,
-    TEMPLATE_TYPES,
-)
+from promptls.systems.opencompass.evaluation_keys import INFER_KEYS
+from promptls.systems.opencompass.template_keys import DIALOGUE_KEYS
+from promptls.systems.opencompass.vocabulary import LABEL_INFERENCERS, TEMPLATE_TYPES
 from promptls.text.span import Span
 
 _PRINTING: Final = frozenset({"if", "elif", "else", "endif", "for", "endfor", "include", "import", "call"})

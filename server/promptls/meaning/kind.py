@@ -14,7 +14,7 @@ from promptls.syntax.group import united
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
-from promptls.systems.opencompass.vocabulary import EVALUATION_KEYS
+from promptls.systems.opencompass.evaluation_keys import EVALUATION_KEYS
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS
 from promptls.systems.ragas.vocabulary import METRIC_FILE_KEYS, NEWER_FILE_KEYS
 

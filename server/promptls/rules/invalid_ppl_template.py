@@ -53,7 +53,8 @@ from promptls.rules.rule import EVALUATION_KINDS, Finding, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
-from promptls.systems.opencompass.vocabulary import DIALOGUE_KEYS, LABEL_INFERENCERS
+from promptls.systems.opencompass.template_keys import DIALOGUE_KEYS
+from promptls.systems.opencompass.vocabulary import LABEL_INFERENCERS
 from promptls.text.span import Span
 
 

@@ -58,7 +58,7 @@ from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text, scalar_text
-from promptls.systems.opencompass.vocabulary import LEGACY_RETRIEVER_KEYS, RETRIEVER_ARGUMENTS, RETRIEVERS
+from promptls.systems.opencompass.retriever_keys import LEGACY_RETRIEVER_KEYS, RETRIEVER_ARGUMENTS, RETRIEVERS
 from promptls.text.nearest import is_slip
 from promptls.text.span import Span
 

@@ -46,16 +46,14 @@ from promptls.rules.rule import EVALUATION_KINDS, Finding, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, key_text
-from promptls.systems.opencompass.vocabulary import (
+from promptls.systems.opencompass.evaluation_keys import (
     EVALUATION_KEYS,
     INFER_KEYS,
     INFERENCER_KEYS,
-    INFERENCERS,
-    MORE_INFERENCERS,
     READER_KEYS,
-    TEMPLATE_TYPES,
-    TURN_KEYS,
 )
+from promptls.systems.opencompass.template_keys import TURN_KEYS
+from promptls.systems.opencompass.vocabulary import INFERENCERS, MORE_INFERENCERS, TEMPLATE_TYPES
 from promptls.text.nearest import is_slip
 from promptls.text.span import Span
 

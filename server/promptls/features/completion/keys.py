@@ -15,7 +15,8 @@ from promptls.meaning.evaluation import class_name, evaluation_of
 from promptls.meaning.kind import Kind
 from promptls.syntax.yaml.place import ITEM, YamlPlace
 from promptls.systems.key_fact import KeyFact
-from promptls.systems.opencompass.vocabulary import RETRIEVER_ARGUMENTS, RETRIEVER_KEYS, TEMPLATE_KEYS
+from promptls.systems.opencompass.retriever_keys import RETRIEVER_ARGUMENTS, RETRIEVER_KEYS
+from promptls.systems.opencompass.template_keys import TEMPLATE_KEYS
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
 
 _INDENT: Final = "  "

@@ -15,12 +15,12 @@ from promptls.features.key_facts import keys_at
 from promptls.meaning.kind import Kind
 from promptls.rules.named_metrics import taken_by
 from promptls.syntax.yaml.place import ITEM
+from promptls.systems.opencompass.retriever_keys import RETRIEVERS
 from promptls.systems.opencompass.vocabulary import (
     DIALOGUE_ROLES,
     INFERENCERS,
     MESSAGE_ROLES,
     MORE_INFERENCERS,
-    RETRIEVERS,
     TEMPLATE_TYPES,
     USUAL_ICE_MARK,
 )

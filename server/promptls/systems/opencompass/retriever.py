@@ -13,7 +13,7 @@ from promptls.systems.opencompass.failure import OpenCompassError, explained
 from promptls.systems.opencompass.numpy_choice import LegacyChoice
 from promptls.systems.opencompass.prompt_list import Row
 from promptls.systems.opencompass.reader import Reader
-from promptls.systems.opencompass.vocabulary import LEGACY_RETRIEVER_KEYS, RETRIEVER_ARGUMENTS, RETRIEVERS
+from promptls.systems.opencompass.retriever_keys import LEGACY_RETRIEVER_KEYS, RETRIEVER_ARGUMENTS, RETRIEVERS
 
 Embed: TypeAlias = Callable[[Sequence[str], str], Sequence[Sequence[float]]]
 """The embeddings of texts by a sentence model of this name."""

@@ -1,0 +1,131 @@
+"""The retrievers of in-context examples, and the keys that they take. Plain tables.
+
+Source: OpenCompass 0.5.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from promptls.systems.key_fact import KeyFact, table
+
+RETRIEVERS: Mapping[str, str] = {
+    "ZeroRetriever": "No examples.",
+    "FixKRetriever": "The rows of `fix_id_list`, the same for every question.",
+    "RandomRetriever": "Random rows, with a fixed seed.",
+    "SlidingWindowRetriever": "The `k` rows before the asked one.",
+    "BM25Retriever": "The rows whose words are nearest.",
+    "TopkRetriever": "The rows whose embeddings are nearest.",
+    "MDLRetriever": "Of the nearest rows, those that compress the question best.",
+    "DPPRetriever": "Near rows that differ from one another.",
+    "VotekRetriever": "Rows picked by votes of their neighbours.",
+}
+"""Values of a retriever's `type`, with which examples each shows."""
+
+RETRIEVER_KEYS: Mapping[str, KeyFact] = table(
+    (
+        KeyFact(
+            name="type",
+            required=True,
+            type_words="class name",
+            documentation="The retriever class, such as `ZeroRetriever`.",
+        ),
+        KeyFact(
+            name="fix_id_list",
+            required=False,
+            type_words="list of integers",
+            documentation="The training rows that `FixKRetriever` shows, counted from 0.",
+        ),
+        KeyFact(
+            name="ice_num",
+            required=False,
+            type_words="integer",
+            documentation=(
+                "How many examples are shown. Default: 1. `FixKRetriever` and `SlidingWindowRetriever` do "
+                "not look at it."
+            ),
+        ),
+        KeyFact(
+            name="ice_separator",
+            required=False,
+            type_words="text",
+            documentation=(
+                "What stands between two examples. Default: a line break. Between dialogues there is nothing."
+            ),
+        ),
+        KeyFact(
+            name="ice_eos_token",
+            required=False,
+            type_words="text",
+            documentation=(
+                "What stands behind the last example. Default: a line break, of `ZeroRetriever` nothing. "
+                "Behind dialogues there is nothing."
+            ),
+        ),
+        KeyFact(
+            name="index_split",
+            required=False,
+            type_words="text",
+            documentation="The split that examples are taken from. Default: `train`.",
+        ),
+        KeyFact(
+            name="test_split",
+            required=False,
+            type_words="text",
+            documentation="The split that is asked. Default: `test`.",
+        ),
+        KeyFact(
+            name="k",
+            required=False,
+            type_words="integer",
+            documentation=(
+                "How many rows `SlidingWindowRetriever` shows: the training rows just ahead of the asked "
+                "row's number, and for the first rows the last ones of all."
+            ),
+        ),
+        KeyFact(
+            name="seed",
+            required=False,
+            type_words="integer",
+            documentation="Where the random rows of `RandomRetriever` begin. Default: 43.",
+        ),
+        KeyFact(
+            name="sentence_transformers_model_name",
+            required=False,
+            type_words="text",
+            documentation="The sentence model of `TopkRetriever`. Default: `all-mpnet-base-v2`.",
+        ),
+        KeyFact(
+            name="tokenizer_name",
+            required=False,
+            type_words="text",
+            documentation="The tokenizer of `TopkRetriever`. Default: `gpt2-xl`.",
+        ),
+        KeyFact(
+            name="batch_size",
+            required=False,
+            type_words="integer",
+            documentation="How many rows `TopkRetriever` embeds at once. Default: 1.",
+        ),
+    )
+)
+"""Keys of `retriever`."""
+
+RETRIEVER_ARGUMENTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "ZeroRetriever": ((), ("ice_eos_token",)),
+    "FixKRetriever": (("fix_id_list",), ("ice_separator", "ice_eos_token", "ice_num")),
+    "RandomRetriever": ((), ("ice_separator", "ice_eos_token", "ice_num", "seed")),
+    "SlidingWindowRetriever": (("k",), ("ice_separator", "ice_eos_token", "ice_num")),
+    "BM25Retriever": ((), ("ice_separator", "ice_eos_token", "ice_num")),
+    "TopkRetriever": (
+        (),
+        (
+            "ice_separator", "ice_eos_token", "ice_num",
+            "sentence_transformers_model_name", "tokenizer_name", "batch_size",
+        ),
+    ),
+}  # fmt: skip
+"""What a retriever must be given and what it may be given; any other key is a TypeError."""
+
+LEGACY_RETRIEVER_KEYS: frozenset[str] = frozenset({"type", "dataset", "index_split", "test_split"})
+"""Keys that OpenCompass puts in itself, or took in earlier releases."""
