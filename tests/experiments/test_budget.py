@@ -66,7 +66,7 @@ def test_what_is_under_way_counts() -> None:
     assert spending.allows(Expected(1, 4))
     assert spending.allows(Expected(1, 4))
     assert not spending.allows(Expected(1, 4))
-    assert spending.reached == "10 US dollars"
+    assert spending.reached == "$10.00"
 
 
 async def test_the_plan_says_calls_tokens_and_costs(folder: Folder, server: ModelServer) -> None:

@@ -215,7 +215,7 @@ async def test_a_run_whose_function_or_prompt_changed_is_not_mixed_with_another(
 @pytest.mark.parametrize(
     ("column", "more", "said"),
     [
-        ('"cost": 0.4,', {"max_cost": 1.0}, "the budget of 1 US dollars is spent after 3 of 4"),
+        ('"cost": 0.4,', {"max_cost": 1.0}, r"the budget of \$1.00 is spent after 3 of 4"),
         ("", {"max_cost": 1.0}, "`--max-cost` cannot be held: .* gives no number `cost`"),
         ('"input_tokens": 6,', {"max_tokens": 10}, "the budget of 10 tokens is spent after 2 of 4"),
         ("", {"max_tokens": 10}, "gives no number `input_tokens`"),

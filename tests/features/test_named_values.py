@@ -61,9 +61,9 @@ input_price = 0.1
         ("rows.csv", ["2 rows, 22 bytes", "2 columns: `text`, `expected`"]),
         (
             "openai:gpt-4.1-mini",
-            ["`openai`", "1,000,000 tokens", "$0.4 for a million tokens in", "- key: none"],
+            ["`openai`", "1,000,000 tokens", "$0.40 for a million tokens in", "- key: none"],
         ),
-        ("fast", ["`qwen`", "$0.1", "- key: there is one in `PROMPTLS_TEST_KEY`", "`http://localhost:1/v1`"]),
+        ("fast", ["`qwen`", "$0.10", "- key: there is one in `PROMPTLS_TEST_KEY`", "`http://localhost:1/v1`"]),
         ("echo", ["for tests", "free"]),
         (
             "exact_match",

@@ -15,6 +15,7 @@ from promptls.cli.questions import ask_before_spending
 from promptls.cli.run_report import print_matrix, print_run, threshold
 from promptls.cli.terminal import paint, print_json, shown_path
 from promptls.text.counted import counted
+from promptls.text.dollars import in_dollars
 from promptls.text.failure import WrongUse
 
 if TYPE_CHECKING:
@@ -303,11 +304,7 @@ def _calls(planned: Planned) -> str:
     if planned.cached:
         words += f", {planned.cached:,} answered from the cache"
     if planned.longest_cost is not None and planned.longest_cost != planned.prompt_cost:
-        words += f", {_dollars(planned.prompt_cost)} to {_dollars(planned.longest_cost)} US dollars"
+        words += f", {in_dollars(planned.prompt_cost or 0)} to {in_dollars(planned.longest_cost)}"
     elif planned.prompt_cost is not None:
-        words += f", {_dollars(planned.prompt_cost)} US dollars and the answers'"
+        words += f", {in_dollars(planned.prompt_cost)} and the answers'"
     return words
-
-
-def _dollars(cost: float | None) -> str:
-    return f"{cost or 0:.2f}" if (cost or 0) >= 1 else f"{cost or 0:.4f}"

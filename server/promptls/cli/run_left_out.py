@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from promptls.cli.table import Column, Row, table
 from promptls.cli.terminal import Colour, paint, print_json, shown_path
 from promptls.text.counted import counted
+from promptls.text.dollars import in_dollars
 from promptls.text.failure import WrongUse
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _heading(left: LeftOut) -> str:
         f"{prompt}: experiment `{plan.experiment.name}` without each of {examples}\n"
         f"{counted(plan.rows, 'row')}: {counted(planned.calls, 'call')}, "
         f"about {planned.tokens:,} input tokens"
-        + (f", about {planned.prompt_cost:.4f} US dollars" if planned.prompt_cost is not None else "")
+        + (f", about {in_dollars(planned.prompt_cost)}" if planned.prompt_cost is not None else "")
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from promptls.cli.table import Column, Row, table
 from promptls.cli.terminal import paint, shown_path
 from promptls.text.counted import counted
+from promptls.text.dollars import in_dollars
 
 if TYPE_CHECKING:
     from promptls.experiments.history import MetricSummary, RunSummary
@@ -135,8 +136,8 @@ def _taken(run: RunSummary) -> str:
     if run.cached:
         words += f"; {run.cached:,} answers from the cache"
     if run.cost is not None:
-        paid = f", of which {run.paid:.4f} were paid now" if run.cached and run.paid is not None else ""
-        words += f", {run.cost:.4f} US dollars{paid}"
+        paid = f", of which {in_dollars(run.paid)} were paid now" if run.cached and run.paid is not None else ""
+        words += f", {in_dollars(run.cost)}{paid}"
     return words
 
 

@@ -11,6 +11,7 @@ from promptls.cli.render import print_failure, refuse_other_files
 from promptls.cli.table import Column, Row, table
 from promptls.cli.terminal import print_json, shown_path
 from promptls.text.counted import counted
+from promptls.text.dollars import in_dollars
 from promptls.text.failure import WrongUse
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def _percent(part: int, whole: int | None) -> str:
 def _dollars(cost: float | None) -> str:
     if cost is None:
         return ""
-    return "free" if cost == 0 else f"${cost:.2g}" if cost < 1 else f"${cost:,.2f}"
+    return "free" if cost == 0 else in_dollars(cost)
 
 
 def _share(made: FileRendering) -> str:

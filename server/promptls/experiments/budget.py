@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from promptls.text.dollars import in_dollars
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -61,7 +63,7 @@ class Spending:
         elif budget.tokens is not None and tokens > budget.tokens:
             self.reached = f"{budget.tokens:,} tokens"
         elif budget.cost is not None and cost > budget.cost:
-            self.reached = f"{budget.cost:g} US dollars"
+            self.reached = in_dollars(budget.cost)
         if self.reached is not None:
             return False
         self._expected = Expected(

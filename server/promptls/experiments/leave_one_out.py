@@ -26,6 +26,7 @@ from promptls.experiments.request import RunRequest
 from promptls.experiments.runner import run_plan
 from promptls.meaning.few_shot import FewShot, few_shots
 from promptls.meaning.template import Template
+from promptls.text.dollars import in_dollars
 from promptls.text.failure import Failure, FilePlace, WrongUse
 from promptls.workspace.disk import read_text, source_of
 
@@ -179,7 +180,7 @@ def _planned(whole: Prepared, variants: Sequence[Variant]) -> Planned:
     question = None
     what = f"Leaving out each of {len(variants)} examples makes {calls:,} calls"
     if cost is not None and cost > experiment.ask_above_cost:
-        question = f"{what}, for about {cost:.2f} US dollars. Run it?"
+        question = f"{what}, for about {in_dollars(cost)}. Run it?"
     elif unpriced and calls > experiment.ask_above_calls:
         question = f"{what} of models whose price is not known. Run it?"
     return replace(

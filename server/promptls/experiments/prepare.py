@@ -27,6 +27,7 @@ from promptls.experiments.row_rendering import RowRenderer, row_renderer
 from promptls.experiments.runner import FROM_THE_START, Continued
 from promptls.experiments.stored_results import good_digests, good_results
 from promptls.settings.header import Engine
+from promptls.text.dollars import in_dollars
 from promptls.text.failure import FilePlace, WrongUse
 
 
@@ -131,7 +132,7 @@ def planned(plan: Plan, before: RunSummary | None) -> Planned:
 def _question(plan: Plan, cost: float | None) -> str | None:
     experiment = plan.experiment
     if cost is not None and cost > experiment.ask_above_cost:
-        return f"The run makes {plan.calls:,} calls, for about {cost:.2f} US dollars. Run it?"
+        return f"The run makes {plan.calls:,} calls, for about {in_dollars(cost)}. Run it?"
     unpriced = [each for each in plan.estimates if each.paid and each.prompt_cost is None]
     unknown = sum(each.calls for each in unpriced)
     if unknown > experiment.ask_above_calls:

@@ -14,6 +14,7 @@ from promptls.features.named_values import NamedValue, file_beside, metric_file,
 from promptls.meaning.template import Template
 from promptls.rendering.file_rendering import FileRendering
 from promptls.text.counted import counted
+from promptls.text.dollars import in_dollars
 from promptls.text.failure import Failure
 from promptls.workspace.python_names import functions_in
 from promptls.workspace.snapshot import Snapshot
@@ -174,7 +175,7 @@ def _model(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
         lines.append("- price: free")
     elif price.input is not None or price.output is not None:
         shown = [
-            f"${each * _MILLION:g} for a million tokens {words}"
+            f"{in_dollars(each * _MILLION)} for a million tokens {words}"
             for each, words in ((price.input, "in"), (price.output, "out"))
             if each is not None
         ]

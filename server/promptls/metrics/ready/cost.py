@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from promptls.metrics.decorators import numeric_metric
 from promptls.metrics.result import MetricResult
+from promptls.text.dollars import in_dollars
 
 
 @numeric_metric(allowed_values=None, lower_is_better=True)
@@ -18,4 +19,4 @@ def cost(cost: float | None) -> MetricResult:
     """The US dollars of the answer."""
     if cost is None:
         return MetricResult(None, "it is not known")
-    return MetricResult(cost, f"{cost:g} US dollars")
+    return MetricResult(cost, in_dollars(cost))

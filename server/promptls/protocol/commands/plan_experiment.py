@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from promptls.protocol.commands.run_request import run_request
+from promptls.text.dollars import in_dollars
 
 if TYPE_CHECKING:
     from promptls.experiments.events import Planned
@@ -30,7 +31,7 @@ def in_words(planned: Planned) -> str:
     words.append(f"{planned.calls} calls to make, {planned.cached} answered before")
     cost = planned.longest_cost if planned.longest_cost is not None else planned.prompt_cost
     if cost is not None:
-        words.append(f"about {cost:.2f} US dollars")
+        words.append(f"about {in_dollars(cost)}")
     if planned.failing:
         words.append(f"{planned.failing} rows cannot be rendered")
     if planned.over_limit:
