@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from promptls.workspace.python_experiments import PythonFindings, experiments_for, findings_in
+from promptls.workspace.python_experiments import experiments_for
+from promptls.workspace.python_findings import PythonFindings
+from promptls.workspace.python_module import findings_in
 
 FILE = "/project/evals/evals.py"
 TEXT = """

@@ -24,13 +24,8 @@ from promptls.text.failure import Failure, FilePlace, WrongUse
 from promptls.text.nearest import did_you_mean
 from promptls.workspace.disk import read_text, source_of
 from promptls.workspace.project_settings import find_project
-from promptls.workspace.python_experiments import (
-    PythonExperiment,
-    PythonFindings,
-    experiments_for,
-    findings_in_file,
-    scanned_experiments,
-)
+from promptls.workspace.python_experiments import experiments_for, findings_in_file, scanned_experiments
+from promptls.workspace.python_findings import PythonExperiment, PythonFindings
 
 _PREFERRED = "load_dataset"
 _MODEL_PARAMETERS = ("model", "model_name")

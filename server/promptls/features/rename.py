@@ -34,7 +34,7 @@ from promptls.text.steps import Steps
 from promptls.text.words import word_at
 from promptls.workspace.contract import function_names
 from promptls.workspace.python_calls import calls_in
-from promptls.workspace.python_experiments import findings_in
+from promptls.workspace.python_module import findings_in
 from promptls.workspace.snapshot import Known, OpenFile, Snapshot
 
 _FEW: Final = 50

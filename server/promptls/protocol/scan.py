@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from promptls.protocol.progress import progress
 from promptls.protocol.slices import Slices
 from promptls.workspace.python_calls import TemplateCall, scanned_calls
-from promptls.workspace.python_experiments import PythonFindings, scanned_experiments
+from promptls.workspace.python_experiments import scanned_experiments
+from promptls.workspace.python_findings import PythonFindings
 from promptls.workspace.workspace import scanned
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from promptls.workspace.include_names import ancestors, path_in
 if TYPE_CHECKING:
     from promptls.workspace.project_settings import ProjectFile
     from promptls.workspace.python_calls import TemplateCall
-    from promptls.workspace.python_experiments import PythonFindings
+    from promptls.workspace.python_findings import PythonFindings
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from promptls.text.span import Span
 from promptls.workspace.disk import DiskFiles, is_below, prompt_paths_by_folder, read_text, source_of
 from promptls.workspace.include_graph import IncludeGraph, names_in
 from promptls.workspace.python_calls import TemplateCall, calls_in_file, scanned_calls
-from promptls.workspace.python_experiments import PythonFindings, findings_in_file, scanned_experiments
+from promptls.workspace.python_experiments import findings_in_file, scanned_experiments
+from promptls.workspace.python_findings import PythonFindings
 from promptls.workspace.snapshot import Known, OpenFile, Snapshot
 
 
