@@ -141,5 +141,5 @@ VSCODE = types.ClientCapabilities(
         show_document=types.ShowDocumentClientCapabilities(support=True),
     ),
     general=types.GeneralClientCapabilities(position_encodings=[types.PositionEncodingKind.Utf16]),
-    experimental={"promptls": {"panels": True}},
+    experimental={"promptls": {"panels": True, "models": True}},
 )

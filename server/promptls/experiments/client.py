@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import IO, Any
 
 import promptls
+from promptls.experiments.editor_link import QUESTIONS, EditorAnswers
 from promptls.experiments.events import Event, Finished, Planned, Started, from_json
 from promptls.experiments.request import RunRequest
+from promptls.models.editor_model import AskEditor
 from promptls.models.keys import KeyMask, key_mask
 from promptls.text.failure import Failure, FilePlace
 
@@ -52,15 +54,18 @@ async def run_in_process(
     request: RunRequest,
     on_event: Callable[[Event], None],
     may_spend: Callable[[Planned], Awaitable[bool]] | None = None,
+    ask_editor: AskEditor | None = None,
 ) -> Finished:
     """The end of the run that `request` asks for; every event before it goes to `on_event`.
 
     A run that spends much begins when `may_spend` says so; without it, or with `yes` in the request, at once.
-    Where it says no, the call is cancelled as from outside. Cancelling the call ends the run at once;
+    Where it says no, the call is cancelled as from outside. Models of the editor are asked with `ask_editor`,
+    which never raises. Cancelling the call ends the run at once;
     `Stopped` then tells where the finished rows are. Raises `Failure` for whatever the run fails with, and
     when its process dies: then with the place of the finished rows.
     """
-    finished = await _follow(request if may_spend else replace(request, yes=True), on_event, may_spend)
+    request = request if may_spend else replace(request, yes=True)
+    finished = await _follow(request, on_event, may_spend, ask_editor)
     assert finished is not None
     return finished
 
@@ -69,6 +74,7 @@ async def _follow(
     request: RunRequest,
     on_event: Callable[[Event], None],
     may_spend: Callable[[Planned], Awaitable[bool]] | None,
+    ask_editor: AskEditor | None = None,
 ) -> Finished | None:
     with tempfile.TemporaryFile() as messages:
         process = await asyncio.create_subprocess_exec(
@@ -80,7 +86,8 @@ async def _follow(
             # `-m` puts the working folder first on the import path; in this one only promptls is found.
             cwd=Path(promptls.__file__).parent.parent,
         )
-        run = _RunningProcess(process, messages, on_event, key_mask(environment=_environment(request)))
+        mask = key_mask(environment=_environment(request))
+        run = _RunningProcess(process, messages, on_event, mask, ask_editor)
         try:
             await run.send(asdict(request))
             while True:
@@ -114,11 +121,13 @@ class _RunningProcess:
         messages: IO[bytes],
         on_event: Callable[[Event], None],
         mask: KeyMask,
+        ask_editor: AskEditor | None,
     ) -> None:
         self._process = process
         self._messages = messages
         self._on_event = on_event
         self._mask = mask
+        self._answers = EditorAnswers(ask_editor, self.send)
         self._journal: str | None = None
 
     async def send(self, value: Any) -> None:
@@ -140,6 +149,9 @@ class _RunningProcess:
                 raise _failure(value)
             if value["event"] == "Cancelled":
                 raise _CancelledRunError
+            if value["event"] in QUESTIONS:
+                self._answers.hear(value)
+                continue
             event = from_json(value)
             if isinstance(event, Started):
                 self._journal = event.journal
@@ -159,7 +171,8 @@ class _RunningProcess:
             pass
 
     async def end(self) -> None:
-        """The process is gone."""
+        """The process is gone, and so are its questions."""
+        self._answers.close()
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()

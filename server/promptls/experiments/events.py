@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
@@ -37,7 +37,8 @@ class Planned:
 class Started:
     """The run begins: so many results are to come, and are kept in `journal` as they come.
 
-    `done` of them are there already, where the run goes on with another one.
+    `done` of them are there already, where the run goes on with another one. `metrics` have `name`, `kind`
+    and `allowed_values`, as a manifest has them.
     """
 
     run: str
@@ -46,6 +47,7 @@ class Started:
     input_tokens: int
     journal: str
     done: int = 0
+    metrics: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)

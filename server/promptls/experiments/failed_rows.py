@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from promptls.experiments.example_choice import is_of_examples
 from promptls.experiments.history import MetricSummary, RunSummary, dataset_of, row_results
@@ -130,8 +130,20 @@ def _digest(path: str, _changed: int, _size: int) -> str:
     return digest.hexdigest()
 
 
-def objection(run: RunSummary, cells: Mapping[str, str]) -> str | None:
-    """What is wrong with a line of the run's table: its error, or a score that is not good; None for none."""
+class Judged(Protocol):
+    """What is known of a run whose results are judged: its models and its metrics."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The names of the models."""
+
+    @property
+    def metrics(self) -> tuple[MetricSummary, ...]:
+        """The metrics; of a run that goes on, without scores."""
+
+
+def objection(run: Judged, cells: Mapping[str, str]) -> str | None:
+    """What is wrong with a line of a run's table: its error, or a score that is not good; None for none."""
     model = f" with `{cells.get('model')}`" if len(run.models) > 1 else ""
     error = cells.get("error")
     if error:

@@ -4,6 +4,7 @@ One JSON request on the first line of standard input, as `RunRequest` has it; JS
 standard output, one a line: those of `promptls.experiments.events`, and last, when there is no
 `Finished`, `{"event": "Failed", "message", "path", "line", "column", "remedy"}` or
 `{"event": "Cancelled"}`. After `Planned` with a question, the line `{"go": true}` lets the run begin.
+Models of the editor are asked for as `promptls.experiments.editor_link` says.
 A line `{"cancel": true}`, or the end of standard input, ends the run at once with its finished rows kept.
 """
 
@@ -18,6 +19,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
+from promptls.experiments.editor_link import EditorLink
 from promptls.experiments.events import Planned, to_json
 from promptls.experiments.leave_one_out import prepared_left_out, run_left_out
 from promptls.experiments.prepare import prepared
@@ -26,6 +28,7 @@ from promptls.experiments.runner import run_plan
 from promptls.experiments.written_plan import written_request
 from promptls.experiments.written_prepare import prepared_written
 from promptls.experiments.written_runner import run_written
+from promptls.models.editor_model import EDITOR
 from promptls.models.keys import key_mask
 from promptls.text.failure import Failure
 
@@ -61,7 +64,17 @@ async def _run(request: RunRequest, tell: Callable[[Mapping[str, Any]], None]) -
     assert task is not None
     loop = asyncio.get_running_loop()
     go = asyncio.Event()
-    threading.Thread(target=_listen, args=(loop, task, go), daemon=True).start()
+    link = EditorLink(tell)
+    if request.editor:
+        EDITOR.set(link.ask)
+
+    def hear(line: Mapping[str, Any]) -> None:
+        if "go" in line:
+            go.set()
+        elif "answer" in line:
+            link.answered(line)
+
+    threading.Thread(target=_listen, args=(loop, task, hear), daemon=True).start()
     if (written := written_request(request)) is not None:
         with prepared_written(written) as ready:
             if await _may_go(ready.planned, request, tell, go):
@@ -90,14 +103,16 @@ async def _may_go(
     return not request.only_plan
 
 
-def _listen(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], go: asyncio.Event) -> None:
+def _listen(
+    loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], hear: Callable[[Mapping[str, Any]], None]
+) -> None:
     # The loop is closed when the run has ended by itself.
     with contextlib.suppress(RuntimeError):
         for line in sys.stdin:
-            if '"cancel"' in line:
+            said = json.loads(line)
+            if "cancel" in said:
                 break
-            if '"go"' in line:
-                loop.call_soon_threadsafe(go.set)
+            loop.call_soon_threadsafe(hear, said)
         loop.call_soon_threadsafe(task.cancel)
 
 

@@ -19,6 +19,7 @@ class RunRequest:
     first; with `only_plan` it ends there. With `leave_one_out` it goes over all rows with all few-shot
     examples, and without each. `unsaved` are texts that count instead of what is saved, by absolute path.
     `secrets` are variables for the environment of the run, such as keys; they are never written anywhere.
+    `editor` says that whoever starts the run can be asked for the models of the editor.
     """
 
     prompt: str = ""
@@ -41,5 +42,6 @@ class RunRequest:
     models_base: str | None = None
     engine: Engine | None = None
     ray_address: str | None = None
+    editor: bool = False
     unsaved: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)

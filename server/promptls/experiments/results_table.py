@@ -40,7 +40,9 @@ def write_table(path: Path, plan: Plan, journal: Journal) -> None:
         for result in journal.results():
             row = {names[column]: _cell(result.values.get(column)) for column in names}
             judging = _judging_cells(result) if plan.asks else {}
-            writer.writerow({"id": result.id, **row, **_own_cells(result, plan, predicted), **judging})
+            writer.writerow(
+                {"id": result.id, **row, **_own_cells(result, plan.experiment.name, predicted), **judging}
+            )
 
 
 def predicted_keys(schema: Mapping[str, Any] | None) -> list[str]:
@@ -70,7 +72,20 @@ def _own_columns(predicted: list[str], metrics: list[str]) -> list[str]:
     ]
 
 
-def _own_cells(result: RowResult, plan: Plan, predicted: list[str]) -> dict[str, str]:
+def plain_cells(
+    result: RowResult, experiment: str, schema: Mapping[str, Any] | None, metrics: list[str]
+) -> dict[str, str]:
+    """The result as the table will have it, without what its judges took."""
+    predicted = predicted_keys(schema)
+    own = _own_columns(predicted, metrics)
+    values = {
+        f"row_{column}" if column in own and column != "id" else column: _cell(value)
+        for column, value in result.values.items()
+    }
+    return {"id": result.id, **values, **_own_cells(result, experiment, predicted)}
+
+
+def _own_cells(result: RowResult, experiment: str, predicted: list[str]) -> dict[str, str]:
     answer = _answer(result.response)
     cells: dict[str, Any] = {
         "response": result.response,
@@ -86,7 +101,7 @@ def _own_cells(result: RowResult, plan: Plan, predicted: list[str]) -> dict[str,
         "repeat": result.repeat,
         "row_number": result.number,
         "rendered_hash": result.digest,
-        "experiment_name": plan.experiment.name,
+        "experiment_name": experiment,
     }
     cells |= {f"{PREDICTED_PREFIX}{key}": answer.get(key) for key in predicted}
     for name, score in result.scores.items():

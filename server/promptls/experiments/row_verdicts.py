@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
-from promptls.experiments.failed_rows import objection
+from promptls.experiments.failed_rows import Judged, objection
 from promptls.experiments.history import RunSummary, row_results
 from promptls.experiments.results_table import PREDICTED_PREFIX
 
@@ -40,9 +40,9 @@ def row_verdicts(run: RunSummary) -> tuple[RowVerdict, ...]:
     for cells in row_results(run):
         number = cells.get("row_number") or ""
         if number.isdigit():
-            verdict = _verdict(run, int(number), cells)
+            verdict = verdict_of(run, int(number), cells)
             known = found.get(verdict.number)
-            found[verdict.number] = verdict if known is None else _together(known, verdict)
+            found[verdict.number] = verdict if known is None else together(known, verdict)
     return tuple(found.values())
 
 
@@ -56,7 +56,8 @@ def newest_verdicts(newest_first: Iterable[RunSummary]) -> Iterator[tuple[RunSum
                 yield run, verdict
 
 
-def _verdict(run: RunSummary, number: int, cells: Mapping[str, str]) -> RowVerdict:
+def verdict_of(run: Judged, number: int, cells: Mapping[str, str]) -> RowVerdict:
+    """The verdict on one result, whose line of the run's table is `cells`."""
     message = objection(run, cells)
     state: State = "passed" if message is None else "errored" if cells.get("error") else "failed"
     expected, actual = _sides(cells)
@@ -67,7 +68,8 @@ def _verdict(run: RunSummary, number: int, cells: Mapping[str, str]) -> RowVerdi
     return RowVerdict(number, state, message or "", expected, actual, seconds)
 
 
-def _together(one: RowVerdict, other: RowVerdict) -> RowVerdict:
+def together(one: RowVerdict, other: RowVerdict) -> RowVerdict:
+    """The verdict on a row of which two results are known: the worse one, with all that is said."""
     worse = max(one, other, key=lambda verdict: _RANK.index(verdict.state))
     messages = dict.fromkeys(message for message in (one.message, other.message) if message)
     seconds = [each for each in (one.seconds, other.seconds) if each is not None]

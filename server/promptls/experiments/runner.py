@@ -23,7 +23,7 @@ from promptls.experiments.plan import Plan
 from promptls.experiments.results_table import write_table
 from promptls.experiments.row_rendering import RenderedRow
 from promptls.experiments.row_result import RowResult
-from promptls.experiments.tally import Totals
+from promptls.experiments.tally import Totals, described_metric
 from promptls.models.model import ModelError
 from promptls.models.reference import ModelReference
 from promptls.text.failure import Failure, FilePlace
@@ -138,6 +138,7 @@ class _Run:
                     plan.input_tokens,
                     str(journal.path),
                     journal.count,
+                    [described_metric(metric) for metric in plan.metrics],
                 )
             )
             await self._ask_all()

@@ -12,6 +12,16 @@ from promptls.experiments.row_result import RowResult, Score
 from promptls.metrics.metric import Kind, Metric
 
 
+def described_metric(metric: Metric) -> dict[str, Any]:
+    """What a manifest says of a metric beside its score."""
+    allowed = metric.allowed_values
+    return {
+        "name": metric.name,
+        "kind": metric.kind,
+        "allowed_values": list(allowed) if isinstance(allowed, list | tuple) else repr(allowed),
+    }
+
+
 class Tally:
     """Counts the scores of one metric."""
 
@@ -48,9 +58,7 @@ class Tally:
         elif self._scored and good is not None:
             value = self._classes[good] / self._scored
         return {
-            "name": self._metric.name,
-            "kind": kind,
-            "allowed_values": list(allowed) if isinstance(allowed, list | tuple) else repr(allowed),
+            **described_metric(self._metric),
             "value": value,
             "scored": self._scored,
             "unscored": self._unscored,

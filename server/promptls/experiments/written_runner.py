@@ -18,7 +18,7 @@ from promptls.experiments.journal import Journal, create_journal
 from promptls.experiments.manifest import ended_manifest, write_manifest
 from promptls.experiments.row_function import RowFunction, RowOutcome
 from promptls.experiments.row_result import RowResult, Score
-from promptls.experiments.tally import Totals
+from promptls.experiments.tally import Totals, described_metric
 from promptls.experiments.written import DEFAULT_CONCURRENCY
 from promptls.experiments.written_manifest import written_manifest
 from promptls.experiments.written_prepare import PreparedWritten
@@ -85,9 +85,8 @@ class _Run:
         """The table and the manifest are written, and the journal is gone."""
         plan, journal = self._plan, self._journal
         self._begin(begun)
-        self._on_event(
-            Started(journal.name, self._prepared.planned.rows, 0, 0, str(journal.path), journal.count)
-        )
+        rows, metrics = self._prepared.planned.rows, map(described_metric, plan.metrics.values())
+        self._on_event(Started(journal.name, rows, 0, 0, str(journal.path), journal.count, list(metrics)))
         await self._call_all()
         table = journal.path.with_name(f"{journal.name}.csv")
         write_written_table(table, journal, plan.experiment.name)

@@ -34,6 +34,12 @@ def write_written_table(path: Path, journal: Journal, experiment: str) -> None:
             writer.writerow([text_cell(cells.get(column)) for column in header])
 
 
+def written_cells(result: RowResult, experiment: str) -> dict[str, str]:
+    """The result as the table will have it."""
+    cells = {**result.values, **_own_cells(result, experiment)}
+    return {name: text_cell(value) for name, value in cells.items()}
+
+
 def _own_cells(result: RowResult, experiment: str) -> dict[str, Any]:
     return {
         "error": result.error,

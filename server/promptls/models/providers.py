@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Route = Literal["local", "echo", "replay", "chat", "library"]
+Route = Literal["local", "echo", "replay", "chat", "library", "editor"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,8 @@ class Provider:
     """A kind of model.
 
     `chat` providers are asked at `base_url` (or what the variable `base_url_env` holds) in OpenAI's chat
-    completions protocol; `library` ones through pydantic-ai, and `packages` are what that needs beside it.
+    completions protocol; `library` ones through pydantic-ai, and `packages` are what that needs beside it;
+    `editor` ones are those of the editor that has started the run.
     `key_envs` are the variables that may hold the key, the first one found counts; without one the provider
     is refused where `needs_key`. `paid` ones take money for each call. `priced_as` is the provider's name in
     the price list.
@@ -103,6 +104,9 @@ TABLE: dict[str, Provider] = {
     "mistral": _hosted("Mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", "mistral"),
     "deepseek": _hosted("DeepSeek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "deepseek"),
     "together": _hosted("Together AI", "https://api.together.xyz/v1", "TOGETHER_API_KEY", "together"),
+    "vscode": Provider(
+        "a model that VS Code offers to its extensions: `vscode:<vendor>/<family>`", "editor", paid=True
+    ),
     "echo": Provider("answers with the last message, for tests", "echo"),
     "replay": Provider(
         "answers out of the table of a former run, or a JSON Lines file: `replay:<file>`", "replay"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
+from promptls.models.editor_model import check_editor, is_editor_model
 from promptls.models.keys import KeyMask, key_mask, key_of
 from promptls.models.model import Model, ModelError
 from promptls.models.pace import Pace
@@ -38,6 +39,8 @@ def find_model(
     provider, _, model = name.partition(":")
     if provider == "echo":
         return ModelReference(name, "echo", model or "echo")
+    if provider == "vscode" and model and not is_editor_model(model):
+        raise _unnamed(name)
     if provider in TABLE and model and (provider != "local" or is_local_model(model)):
         return ModelReference(name, provider, _located(provider, model, base))
     raise WrongUse(f"there is no model `{name}`", remedy=_known_models(name, named))
@@ -80,6 +83,10 @@ def opened_model(reference: ModelReference) -> Model:
         from promptls.models.replay import Replay
 
         return Replay(reference.name, Path(reference.model))
+    if route == "editor":
+        from promptls.models.editor_model import EditorModel
+
+        return EditorModel(reference.name, reference.model)
     if route == "library":
         from promptls.models.pydantic_ai_model import PydanticAiModel
 
@@ -98,6 +105,8 @@ def check_model(reference: ModelReference) -> None:
         from promptls.models.replay import check_recording
 
         check_recording(Path(reference.model))
+    elif provider.route == "editor":
+        check_editor(reference.name)
     elif provider.route in {"chat", "library"}:
         _check_packages(reference, provider)
         key_of(reference)
@@ -146,6 +155,8 @@ def _of_project(name: str, settings: ModelSettings, base: Path | None) -> ModelR
             f"there is no local model `{settings.model}`",
             remedy=f"set `model` to one of {known}, or to a file that ends in `{SUFFIX}`",
         )
+    if settings.provider == "vscode" and not is_editor_model(settings.model):
+        raise _unnamed(name)
     return ModelReference(
         name,
         settings.provider,
@@ -155,6 +166,13 @@ def _of_project(name: str, settings: ModelSettings, base: Path | None) -> ModelR
         dict(settings.parameters),
         settings.input_price,
         settings.output_price,
+    )
+
+
+def _unnamed(name: str) -> WrongUse:
+    return WrongUse(
+        f"the model `{name}` does not say its vendor and its family",
+        remedy="write `vscode:<vendor>/<family>`, such as `vscode:copilot/gpt-4o`",
     )
 
 

@@ -114,6 +114,8 @@ class ClientFlags:
     """Opens a document when it is asked to."""
     panels: bool = False
     """Shows previews and results by itself, from a command's result."""
+    models: bool = False
+    """Answers for the models of its editor."""
 
 
 def client_flags(capabilities: types.ClientCapabilities) -> ClientFlags:
@@ -197,6 +199,7 @@ def client_flags(capabilities: types.ClientCapabilities) -> ClientFlags:
         work_done_progress=has("window.work_done_progress"),
         shows_documents=has("window.show_document.support"),
         panels=has("experimental.promptls.panels"),
+        models=has("experimental.promptls.models"),
     )
 
 

@@ -132,6 +132,7 @@ METHODS: Final = (
             resolve_provider=True,
         ),
     ),
+    Method("promptls/editorModels", "editor_models:editor_models", form="json"),
     Method(types.CODE_ACTION_RESOLVE, "requests.code_action_resolve:code_action_resolve"),
     Method(types.TEXT_DOCUMENT_FORMATTING, "requests.formatting:formatting"),
     Method(

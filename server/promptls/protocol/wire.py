@@ -8,10 +8,12 @@ plain JSON, because making typed objects of them costs more than the analysis.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidRequest
@@ -44,6 +46,7 @@ class PromptProtocol(LanguageServerProtocol):
         self.json_handlers: Final[dict[str, JsonHandler]] = {}
         self.initialize_params = types.InitializeParams(types.ClientCapabilities())
         """What the client said of itself."""
+        self._asked: Final[dict[str, asyncio.Future[Any]]] = {}
         self._held: list[dict[str, Any]] | None = None
         self._is_initialized = False
 
@@ -85,7 +88,7 @@ class PromptProtocol(LanguageServerProtocol):
 
     def _handle(self, message: dict[str, Any]) -> None:
         method = message.get("method")
-        if method is not None and self._is_refused(method, message):
+        if self._is_refused(method, message) if method is not None else self._is_answer(message):
             return
         if self._held is not None and method is not None and method not in _NEVER_HELD:
             self._held.append(message)
@@ -166,6 +169,36 @@ class PromptProtocol(LanguageServerProtocol):
     def notify_json(self, method: str, params: dict[str, Any]) -> None:
         """Send a notification whose parameters are plain JSON."""
         self._send_data({"jsonrpc": self.VERSION, "method": method, "params": params})
+
+    async def ask_json(self, method: str, params: dict[str, Any]) -> Any:
+        """The client's answer to a request whose parameters are plain JSON, as plain JSON.
+
+        Raises `JsonRpcException` where the client refuses it. A cancelled call cancels the request.
+        """
+        number = str(uuid4())
+        answer = self._asked[number] = asyncio.get_running_loop().create_future()
+        try:
+            self._send_data({"jsonrpc": self.VERSION, "id": number, "method": method, "params": params})
+            return await answer
+        except asyncio.CancelledError:
+            self.notify_json(types.CANCEL_REQUEST, {"id": number})
+            raise
+        finally:
+            del self._asked[number]
+
+    def _is_answer(self, message: dict[str, Any]) -> bool:
+        """Whether the message answers what `ask_json` has asked, which then goes on."""
+        waiting = self._asked.get(message.get("id", ""))
+        if waiting is None:
+            return False
+        error = message.get("error")
+        if waiting.done():
+            pass  # it was cancelled meanwhile
+        elif isinstance(error, dict):
+            waiting.set_exception(JsonRpcException(str(error.get("message") or ""), error.get("code")))
+        else:
+            waiting.set_result(message.get("result"))
+        return True
 
     def _send_error(self, number: str | int | None, error: dict[str, Any]) -> None:
         self._send_data({"jsonrpc": self.VERSION, "id": number, "error": error})

@@ -60,6 +60,8 @@ class Snapshot:
     roots: tuple[str, ...] = ()
     editor_settings: Mapping[str, object] | None = None
     trusted: bool = False
+    editor_models: tuple[str, ...] = ()
+    """The models that the editor offers, as `<vendor>/<family>`."""
     projects: dict[str, ProjectFile] = field(default_factory=dict)
     """Settings by folder, kept from one snapshot to the next until settings change."""
     known: Known = field(default_factory=Known)

@@ -143,6 +143,10 @@ class Workspace:
         """Read the projects' settings again, where they are asked for next."""
         self._swap(projects={})
 
+    def set_editor_models(self, models: tuple[str, ...]) -> None:
+        """Say which models the editor offers, as `<vendor>/<family>`."""
+        self._swap(editor_models=models)
+
     def set_trusted(self, *, trusted: bool) -> None:
         """Say whether code of the workspace may run."""
         self._swap(trusted=trusted)

@@ -183,6 +183,8 @@ def _models(request: Request) -> Iterator[Item]:
         yield Item(name, "constant", 10, detail=f"{model.provider}: {model.model}")
     for name in LOCAL_MODELS:
         yield Item(f"local:{name}", "constant", 20, detail="on this machine")
+    for name in request.snapshot.editor_models:
+        yield Item(f"vscode:{name}", "constant", 25, detail="of the editor")
     for index, provider in enumerate(PROVIDERS):
         if provider == "echo":
             yield Item("echo", "constant", 40, detail="for tests")

@@ -125,6 +125,8 @@ def _models(snapshot: Snapshot, path: str) -> Iterator[tuple[str, str]]:
         yield name, f"{model.provider}: {model.model}"
     for name in LOCAL_MODELS:
         yield f"local:{name}", "on this machine"
+    for name in snapshot.editor_models:
+        yield f"vscode:{name}", "of the editor"
     yield "echo", "for tests"
 
 

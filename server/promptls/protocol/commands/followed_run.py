@@ -11,7 +11,9 @@ from lsprotocol import types
 from promptls.features.experiment_runs import experiment_names
 from promptls.features.run_words import Running, seconds_text
 from promptls.protocol.commands.plan_experiment import changed_words, in_words
+from promptls.protocol.editor_models import editor_of
 from promptls.protocol.progress import Progress, progress
+from promptls.protocol.verdict_news import VerdictNews
 
 if TYPE_CHECKING:
     from promptls.experiments.events import Event, Finished, Planned, Started, Stopped
@@ -22,19 +24,31 @@ RUN_IT: Final = "Run it"
 
 
 async def followed_run(
-    session: Session, request: RunRequest, token: types.ProgressToken | None, title: str
+    session: Session,
+    request: RunRequest,
+    token: types.ProgressToken | None,
+    title: str,
+    follow: str | None = None,
 ) -> tuple[Finished | None, dict[str, Any]]:
     """The end of the run; where the user has cancelled it, None and the result of such a run.
 
     A run that spends much begins when the user says so. It ends when its progress is cancelled, and by
-    `promptls.cancelRun`. Raises Failure where it cannot begin, or breaks off.
+    `promptls.cancelRun`. Under the name `follow`, the client is told of rows as they are finished. Raises
+    Failure where it cannot begin, or breaks off.
     """
     from promptls.experiments.client import run_in_process
 
     named = experiment_of(session, request)
     async with progress(session, token, title) as shown:
         watch = _Watch(session, shown, request.prompt, named)
-        run = asyncio.ensure_future(run_in_process(request, watch.see, watch.may_spend))
+        news = None if follow is None else VerdictNews(session, follow)
+
+        def see(event: Event) -> None:
+            watch.see(event)
+            if news is not None:
+                news.see(event)
+
+        run = asyncio.ensure_future(run_in_process(request, see, watch.may_spend, editor_of(session)))
 
         def cancel() -> None:
             watch.is_cancelled = True
@@ -49,6 +63,9 @@ async def followed_run(
             if not watch.is_cancelled and not watch.is_refused:
                 raise
             return None, watch.cancelled()
+        finally:
+            if news is not None:
+                await news.close()
 
 
 def experiment_of(session: Session, request: RunRequest) -> str:

@@ -10,6 +10,7 @@ from lsprotocol import types
 from promptls.protocol.commands.followed_run import followed_run, title_of
 from promptls.protocol.commands.plan_experiment import plan_experiment
 from promptls.protocol.commands.run_request import run_request
+from promptls.text.arguments import optional
 
 if TYPE_CHECKING:
     from promptls.experiments.events import Finished
@@ -22,12 +23,15 @@ async def run_experiment(
     """The run's table, scores and a sentence; raises Failure where it cannot begin, or breaks off.
 
     With `onlyPlan`, what it would do and cost, as `promptls.planExperiment` says it. A run ends when its
-    progress is cancelled, and by `promptls.cancelRun`.
+    progress is cancelled, and by `promptls.cancelRun`. With `follow`, verdicts on rows are told under that
+    name while it goes on.
     """
     if arguments.get("onlyPlan") is True:
         return await plan_experiment(session, arguments, token)
     request = run_request(session, arguments)
-    finished, cancelled = await followed_run(session, request, token, f"Running {title_of(session, request)}")
+    title = f"Running {title_of(session, request)}"
+    follow = optional(arguments, "follow", str)
+    finished, cancelled = await followed_run(session, request, token, title, follow)
     if finished is None:
         return cancelled
     session.runs.look_again(list(session.snapshot.open_files))

@@ -53,6 +53,7 @@ def run_request(session: Session, arguments: dict[str, Any]) -> RunRequest:
         yes=arguments.get("yes") is True,
         engine="ray" if engine == "ray" else "local" if engine == "local" else None,
         ray_address=optional(arguments, "rayAddress", str),
+        editor=session.flags.models,
         unsaved=session.snapshot.unsaved(),
         secrets={str(name): str(value) for name, value in secrets.items()},
     )

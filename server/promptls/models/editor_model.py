@@ -1,0 +1,102 @@
+"""A model of the editor that started a run: VS Code's own, asked through the language server.
+
+The editor is only there in the process of a run that it has started itself, and only where it offers models.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, Final, TypeAlias
+
+from promptls.models.model import Completion, ModelError
+
+AskEditor: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+"""Asks with `{"model", "messages", "parameters"}`; the answer is that of `promptls/askModel`."""
+
+EDITOR: Final[ContextVar[AskEditor | None]] = ContextVar("EDITOR", default=None)
+"""What asks the editor; None where no editor with models has started this process."""
+
+_NAME: Final = re.compile(r"[^/\s]+/\S+")
+_PASSING: Final = re.compile(
+    r"\b429\b|\b50[234]\b|rate.?limit|too many requests|overloaded|ECONNRESET", re.IGNORECASE
+)
+_REMEDIES: Final = {
+    "notFound": "choose a model that the editor has; completion in `models` lists them",
+    "noPermissions": "run it again and allow promptls to use the model, "
+    "or allow it with the command `Manage Extension Access` of the account",
+    "blocked": "the quota of the account may be spent: wait, or choose another model",
+}
+
+
+def is_editor_model(name: str) -> bool:
+    """Whether the name says vendor and family: `copilot/gpt-4o`."""
+    return _NAME.fullmatch(name) is not None
+
+
+def check_editor(name: str) -> None:
+    """Raises `ModelError` where no editor is there that could be asked for the model `name`."""
+    if EDITOR.get() is None:
+        raise ModelError(
+            f"`{name}` is a model of VS Code, and no VS Code is there to ask",
+            "run the experiment in VS Code, from the lens on the prompt, or choose another model",
+        )
+
+
+class EditorModel:
+    """Asks the editor; how many requests go out at once is for the run to say."""
+
+    most_at_once: int | None = None
+
+    def __init__(self, name: str, model: str) -> None:
+        """`name` is the one that people gave, `model` is `<vendor>/<family>`; raises as `check_editor`."""
+        check_editor(name)
+        self._name = name
+        self._model = model
+
+    async def complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        parameters: Mapping[str, Any],
+        json_schema: Mapping[str, Any] | None,
+    ) -> Completion:
+        """The editor's answer; its models cannot be held to a schema. Raises `ModelError`."""
+        del json_schema
+        ask = EDITOR.get()
+        assert ask is not None
+        began = time.perf_counter()
+        asked = {"model": self._model, "messages": list(messages), "parameters": dict(parameters)}
+        answer = await ask(asked)
+        if "error" in answer:
+            raise self._error(answer["error"])
+        return Completion(
+            str(answer.get("text") or ""),
+            input_tokens=_count(answer.get("inputTokens")),
+            output_tokens=_count(answer.get("outputTokens")),
+            seconds=time.perf_counter() - began,
+            model=str(answer.get("model") or self._model),
+            finish_reason="stop",
+        )
+
+    async def close(self) -> None:
+        """Nothing is held: the editor's connection is the run's."""
+
+    def _error(self, error: Mapping[str, Any]) -> ModelError:
+        code, said = str(error.get("code") or ""), str(error.get("message") or "").strip()
+        words = {
+            "notFound": f"VS Code has no model `{self._model}`",
+            "noPermissions": f"promptls may not use the model `{self._model}` of VS Code",
+            "blocked": f"VS Code blocks requests to the model `{self._model}`",
+        }.get(code, f"the model `{self._name}` did not answer")
+        return ModelError(
+            f"{words}: {said}" if said else words,
+            _REMEDIES.get(code),
+            retryable=code not in _REMEDIES and _PASSING.search(said) is not None,
+        )
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
