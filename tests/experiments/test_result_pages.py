@@ -15,6 +15,7 @@ from promptls.experiments.result_pages import (
     rows_at,
     run_json,
 )
+from promptls.experiments.table_index import index_of
 from promptls.text.failure import WrongUse
 from support.experiment_folder import Folder
 from support.model_server import ModelServer
@@ -29,6 +30,13 @@ async def run(folder: Folder) -> RunSummary:
 
 def ids(run: RunSummary, query: RowQuery) -> list[str]:
     return [row["id"] for row in rows_at(run, found_places(run, query))]
+
+
+async def test_a_column_is_read_without_the_others(run: RunSummary) -> None:
+    columns = index_of(run).columns_of("id", "text", "no such column")
+    assert list(columns["id"]) == [f"r{number}" for number in range(1, 8)]
+    assert columns["text"][2] == 'text, 3\n"so"'
+    assert set(columns["no such column"]) == {""}
 
 
 async def test_a_page_has_the_rows_from_its_start_on(run: RunSummary) -> None:

@@ -50,6 +50,25 @@ def test_the_permutation_test_agrees_with_the_t_test_on_normal_data() -> None:
     assert found.p_value == pytest.approx(stats.ttest_rel(after, before).pvalue, abs=0.02)
 
 
+@pytest.mark.parametrize("sizes", [[1.0, 2.0, 5.0], [0.1, 0.2, 0.3, 0.7]])
+def test_a_permutation_of_many_pairs_agrees_with_the_one_of_scipy(sizes: list[float]) -> None:
+    import numpy as np
+    from scipy import stats
+
+    chance = random.Random(5)
+    moves = [chance.choice(sizes) * chance.choice([-1, 1, 1]) for _ in range(45)]
+    found = paired_difference([0.0] * len(moves), moves, two_valued=False)
+    reference = stats.permutation_test(
+        (np.zeros(len(moves)), moves),
+        lambda before, after, axis: np.mean(after - before, axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=9999,
+        rng=np.random.default_rng(1),
+    )
+    assert found.p_value == pytest.approx(reference.pvalue, abs=0.02)
+
+
 def test_the_same_runs_give_the_same_numbers() -> None:
     pair = series(10, 3, 8, 9)
     assert paired_difference(*pair, two_valued=True) == paired_difference(*pair, two_valued=True)

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from promptls.experiments.history import RunSummary, row_results
+from promptls.experiments.history import RunSummary
 from promptls.experiments.result_pages import table_columns
 from promptls.experiments.results_table import PREDICTED_PREFIX
+from promptls.experiments.table_index import index_of
 from promptls.text.failure import FilePlace, WrongUse
 from promptls.text.nearest import did_you_mean
 
@@ -190,16 +192,20 @@ def _chosen(run: RunSummary, expected: str | None, predicted: str | None, field:
 def _of_columns(run: RunSummary, columns: Columns, model: str | None) -> Classification:
     failed = unlabelled = 0
     found = []
-    for cells in row_results(run):
-        if model is not None and cells.get("model") != model:
+    table = index_of(run).read_columns("model", "error", columns.expected, columns.predicted)
+    classes_of = lru_cache(maxsize=MOST_CLASSES)(_classes)
+    for name, error, cell, said in zip(
+        table["model"], table["error"], table[columns.expected], table[columns.predicted], strict=True
+    ):
+        if model is not None and name != model:
             continue
-        expected = _classes(cells.get(columns.expected) or "")
-        if cells.get("error"):
+        expected = classes_of(cell)
+        if error:
             failed += 1
         elif not expected:
             unlabelled += 1
         else:
-            found.append((expected, _said(cells, columns)))
+            found.append((expected, _said(said, columns.field)))
     known = frozenset(name for expected, _ in found for name in expected)
     if len(known) > MOST_CLASSES:
         raise WrongUse(
@@ -220,15 +226,14 @@ def _of_columns(run: RunSummary, columns: Columns, model: str | None) -> Classif
     )
 
 
-def _said(cells: Mapping[str, str], columns: Columns) -> str:
-    text = cells.get(columns.predicted) or ""
-    if columns.field is None:
+def _said(text: str, field: str | None) -> str:
+    if field is None:
         return text
     try:
         value: Any = json.loads(text)
     except (ValueError, RecursionError):
         return ""
-    for key in columns.field.split("."):
+    for key in field.split("."):
         value = value.get(key) if isinstance(value, dict) else None
     if isinstance(value, list):
         return ";".join(map(str, value))

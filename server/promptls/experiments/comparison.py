@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from promptls.experiments.comparison_words import Chance, Verdict, amount, in_words, unit_of
 from promptls.experiments.definition import prompt_stem
-from promptls.experiments.history import MetricSummary, RunSummary, row_results
+from promptls.experiments.history import MetricSummary, RunSummary
 from promptls.experiments.statistics import (
     Difference,
     corrected,
@@ -16,6 +16,7 @@ from promptls.experiments.statistics import (
     paired_difference,
     pooled_spread,
 )
+from promptls.experiments.table_index import index_of
 from promptls.experiments.tally import good_class
 from promptls.text.counted import counted
 from promptls.text.failure import FilePlace, WrongUse
@@ -134,11 +135,12 @@ def _measured(before: RunSummary, after: RunSummary) -> _Pair:
     changes: list[RowChange] = []
     notes = _notes(before, after, names, len(before_rows), len(after_rows), len(common))
     for metric, _ in shared:
-        pairs = _pairs(metric, before_rows, after_rows, common)
+        columns = _Column(metric, before, before_rows), _Column(metric, after, after_rows)
+        pairs = _pairs(*columns, common)
         if not pairs:
             notes.append(f"{metric.name}: no row has a score in both runs")
             continue
-        spreads = _spread(metric, before_rows, common), _spread(metric, after_rows, common)
+        spreads = columns[0].spread(common), columns[1].spread(common)
         metrics.append(_Measured(metric, _difference(metric, pairs), spreads))
         changes += [
             RowChange(row[0], metric.name, old_text, new_text, (new > old) is not metric.lower_is_better)
@@ -159,53 +161,65 @@ def _measured(before: RunSummary, after: RunSummary) -> _Pair:
 
 # A row's id, its occurrence among rows of that id, and its model where both runs had the same models.
 _Key = tuple[str, int, str]
-_Rows = Mapping[_Key, list[dict[str, str]]]
+# Where the row's repeats stand in the table.
+_Rows = Mapping[_Key, list[int]]
 _Pairs = Mapping[_Key, tuple[float, float, str, str]]
 
 
 def _rows(run: RunSummary, *, by_model: bool) -> _Rows:
-    """The lines of the run's table by row, the repeats of a row together."""
-    rows: dict[_Key, list[dict[str, str]]] = defaultdict(list)
+    rows: dict[_Key, list[int]] = defaultdict(list)
     seen: dict[tuple[str, str, str], int] = defaultdict(int)
-    for line in row_results(run):
-        model = line["model"] if by_model else ""
-        asking = (line["id"], line["model"], line["repeat"])
+    columns = index_of(run).columns_of("id", "model", "repeat", *(metric.name for metric in run.metrics))
+    for place, asking in enumerate(zip(columns["id"], columns["model"], columns["repeat"], strict=True)):
         seen[asking] += 1
-        rows[line["id"], seen[asking], model].append(line)
+        rows[asking[0], seen[asking], asking[1] if by_model else ""].append(place)
     return rows
 
 
-def _pairs(metric: MetricSummary, before: _Rows, after: _Rows, common: list[_Key]) -> _Pairs:
+def _pairs(before: _Column, after: _Column, common: list[_Key]) -> _Pairs:
     pairs = {}
     for key in common:
-        old, new = _score(metric, before[key]), _score(metric, after[key])
+        old, new = before.score(key), after.score(key)
         if old is not None and new is not None:
             pairs[key] = (old[0], new[0], old[1], new[1])
     return pairs
 
 
-def _score(metric: MetricSummary, lines: list[dict[str, str]]) -> tuple[float, str] | None:
-    """The mean score of a row's repeats, and the score as the table has it; None without a score."""
-    values = _values(metric, lines)
-    if not values:
-        return None
-    texts = dict.fromkeys(text for line in lines if (text := line.get(metric.name)))
-    return sum(values) / len(values), "/".join(texts)
+class _Column:
+    """The scores of a metric in a run's table."""
+
+    def __init__(self, metric: MetricSummary, run: RunSummary, rows: _Rows) -> None:
+        self._cells = index_of(run).columns_of(metric.name)[metric.name]
+        self._rows = rows
+        self._number = _number_of(metric)
+
+    def values(self, key: _Key) -> list[float]:
+        """The scores of a row's repeats as numbers; none for a ranking."""
+        cells = (self._cells[place] for place in self._rows[key])
+        return [self._number(cell) for cell in cells if cell] if self._number is not None else []
+
+    def score(self, key: _Key) -> tuple[float, str] | None:
+        """The mean score of a row's repeats, and the score as the table has it; None without a score."""
+        values = self.values(key)
+        if not values:
+            return None
+        texts = dict.fromkeys(cell for place in self._rows[key] if (cell := self._cells[place]))
+        return sum(values) / len(values), "/".join(texts)
+
+    def spread(self, common: list[_Key]) -> float | None:
+        """How far repeats of a row are from the row's mean, as a standard deviation."""
+        if all(len(self._rows[key]) == 1 for key in common):
+            return None
+        return pooled_spread([self.values(key) for key in common])
 
 
-def _values(metric: MetricSummary, lines: list[dict[str, str]]) -> list[float]:
-    """The scores of a row's repeats as numbers; none for a ranking."""
-    texts = [text for line in lines if (text := line.get(metric.name))]
+def _number_of(metric: MetricSummary) -> Callable[[str], float] | None:
     if metric.kind == "ranking":
-        return []
+        return None
     if metric.kind == "discrete":
         good = good_class("discrete", metric.allowed_values)
-        return [float(text == good) for text in texts]
-    return [float(text) for text in texts]
-
-
-def _spread(metric: MetricSummary, rows: _Rows, common: list[_Key]) -> float | None:
-    return pooled_spread([_values(metric, rows[key]) for key in common])
+        return lambda cell: float(cell == good)
+    return float
 
 
 def _difference(metric: MetricSummary, pairs: _Pairs) -> Difference:

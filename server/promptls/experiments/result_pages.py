@@ -10,12 +10,11 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Literal
 
 from promptls.experiments.answer_cache import AnswerCache
 from promptls.experiments.history import RunSummary
-from promptls.experiments.table_index import TableIndex
+from promptls.experiments.table_index import TableIndex, index_of
 from promptls.experiments.tally import good_class
 from promptls.text.failure import FilePlace, WrongUse
 
@@ -54,13 +53,13 @@ def run_json(run: RunSummary) -> dict[str, Any]:
         "results": str(run.results),
         "manifest": str(run.manifest),
         "previous": None if previous is None else {"name": previous.name, "results": str(previous.results)},
-        "columns": list(_index_of(run).columns),
+        "columns": list(index_of(run).columns),
     }
 
 
 def table_columns(run: RunSummary) -> tuple[str, ...]:
     """The columns of the run's table; raises `WrongUse` where it is gone."""
-    return _index_of(run).columns
+    return index_of(run).columns
 
 
 def found_places(run: RunSummary, query: RowQuery = ALL) -> Sequence[int]:
@@ -68,7 +67,7 @@ def found_places(run: RunSummary, query: RowQuery = ALL) -> Sequence[int]:
 
     Raises `WrongUse` where the run's table is gone, and for a column that it does not have.
     """
-    index = _index_of(run)
+    index = index_of(run)
     for column in (query.sort, *(column for column, _ in query.equal)):
         if column is not None and column not in index.columns:
             raise WrongUse(f"the table has no column `{column}`", FilePlace(run.results))
@@ -77,7 +76,7 @@ def found_places(run: RunSummary, query: RowQuery = ALL) -> Sequence[int]:
 
 def rows_at(run: RunSummary, places: Sequence[int]) -> Iterator[dict[str, str]]:
     """The cells of the rows at these places; raises `WrongUse` where the table has no such row."""
-    index = _index_of(run)
+    index = index_of(run)
     missing = next((place for place in places if not 0 <= place < len(index)), None)
     if missing is not None:
         raise WrongUse(f"the table has no row {missing + 1}", FilePlace(run.results))
@@ -87,7 +86,7 @@ def rows_at(run: RunSummary, places: Sequence[int]) -> Iterator[dict[str, str]]:
 def row_states(run: RunSummary) -> Iterator[tuple[dict[str, str], Kind]]:
     """Every row of the table with the kind it is of: `error`, `problem`, `failing` or `good`."""
     is_failing = _condition(RowQuery(kind="failing"), _not_good(run))
-    for cells in _index_of(run).all_lines():
+    for cells in index_of(run).all_lines():
         if cells.get("error"):
             yield cells, "error"
         elif cells.get("problem"):
@@ -107,8 +106,8 @@ def paired_page(
     """
     pairs = paired_places(before, after, differing=differing)
     chosen = pairs[start : start + min(count, LARGEST_PAGE)]
-    old = _lines_at(_index_of(before), [left for left, _ in chosen])
-    new = _lines_at(_index_of(after), [right for _, right in chosen])
+    old = _lines_at(index_of(before), [left for left, _ in chosen])
+    new = _lines_at(index_of(after), [right for _, right in chosen])
     rows = [{"before": left, "after": right} for left, right in zip(old, new, strict=True)]
     return {"total": len(pairs), "start": start, "rows": rows}
 
@@ -117,22 +116,13 @@ def paired_places(
     before: RunSummary, after: RunSummary, *, differing: bool = False
 ) -> Sequence[tuple[int | None, int | None]]:
     """The places in both tables of the rows that belong together, as `paired_page` has them."""
-    pairs = _pairs(_index_of(before), _index_of(after), by_model=set(before.models) == set(after.models))
+    by_model = set(before.models) == set(after.models)
+    pairs = _pairs(index_of(before), index_of(after), by_model=by_model)
     if not differing:
         return pairs
     shared = {metric.name for metric in before.metrics} & {metric.name for metric in after.metrics}
-    return _differing(pairs, _index_of(before), _index_of(after), ("response", "error", *sorted(shared)))
-
-
-def paired_lines(
-    before: RunSummary, after: RunSummary
-) -> Iterator[tuple[int | None, dict[str, str] | None, int | None, dict[str, str] | None]]:
-    """The rows that belong together, each with its place and its cells in both tables."""
-    pairs = paired_places(before, after)
-    old = _lines_at(_index_of(before), [left for left, _ in pairs])
-    new = _lines_at(_index_of(after), [right for _, right in pairs])
-    for (left, right), cells, other in zip(pairs, old, new, strict=True):
-        yield left, cells, right, other
+    columns = ("response", "error", *sorted(shared))
+    return _differing(index_of(before), index_of(after), columns, by_model=by_model)
 
 
 def messages_of(run: RunSummary, rendered_hash: str) -> list[dict[str, Any]] | None:
@@ -145,21 +135,6 @@ def messages_of(run: RunSummary, rendered_hash: str) -> list[dict[str, Any]] | N
         return cache.messages(rendered_hash)
     finally:
         cache.close()
-
-
-def _index_of(run: RunSummary) -> TableIndex:
-    try:
-        state = run.results.stat()
-        return _index(str(run.results), state.st_mtime_ns, state.st_size)
-    except OSError:
-        raise WrongUse(
-            "the table of the run is gone", FilePlace(run.results), "run the experiment again"
-        ) from None
-
-
-@lru_cache(maxsize=8)
-def _index(path: str, _changed: int, _size: int) -> TableIndex:
-    return TableIndex(Path(path))
 
 
 @lru_cache(maxsize=16)
@@ -226,22 +201,25 @@ def _pairs(before: TableIndex, after: TableIndex, *, by_model: bool) -> list[_Pa
 
 
 def _keys(index: TableIndex, *, by_model: bool) -> dict[tuple[str, str, str, int], int]:
+    columns = index.columns_of("id", "repeat", "model")
+    models = columns["model"] if by_model else [""] * len(columns["id"])
     found: dict[tuple[str, str, str, int], int] = {}
     seen: dict[tuple[str, str, str], int] = {}
-    for place, cells in enumerate(index.all_lines()):
-        key = (cells.get("id", ""), cells.get("repeat", ""), cells.get("model", "") if by_model else "")
+    for place, key in enumerate(zip(columns["id"], columns["repeat"], models, strict=True)):
         seen[key] = seen.get(key, 0) + 1
         found[key[0], key[1], key[2], seen[key]] = place
     return found
 
 
+@lru_cache(maxsize=4)
 def _differing(
-    pairs: list[_Pair], before: TableIndex, after: TableIndex, columns: tuple[str, ...]
+    before: TableIndex, after: TableIndex, columns: tuple[str, ...], *, by_model: bool
 ) -> list[_Pair]:
-    old = [tuple(cells.get(column, "") for column in columns) for cells in before.all_lines()]
-    new = [tuple(cells.get(column, "") for column in columns) for cells in after.all_lines()]
+    old, new = (list(zip(*index.read_columns(*columns).values(), strict=True)) for index in (before, after))
     return [
-        (left, right) for left, right in pairs if left is None or right is None or old[left] != new[right]
+        (left, right)
+        for left, right in _pairs(before, after, by_model=by_model)
+        if left is None or right is None or old[left] != new[right]
     ]
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from promptls.experiments.comparison import Comparison, compare_with
 from promptls.experiments.history import RunSummary
-from promptls.experiments.result_pages import paired_lines
+from promptls.experiments.result_pages import paired_places
+from promptls.experiments.table_index import index_of
 from promptls.results_view.kept import kept_by_tables
 from promptls.results_view.scores import number_of
 from promptls.text.failure import Failure
@@ -84,15 +85,22 @@ def _points(comparison: Comparison) -> dict[str, Counter[tuple[float, float]]]:
     metrics = [
         metric for each in comparison.metrics if (metric := comparison.before.metric(each.metric)) is not None
     ]
-    counts: dict[str, Counter[tuple[float, float]]] = {metric.name: Counter() for metric in metrics}
-    for _, old, _, new in paired_lines(comparison.before, comparison.after):
-        if old is None or new is None:
-            continue
-        for metric in metrics:
-            before = number_of(metric, old.get(metric.name) or "")
-            after = number_of(metric, new.get(metric.name) or "")
+    names = [metric.name for metric in metrics]
+    columns = [index_of(run).columns_of(*names) for run in (comparison.before, comparison.after)]
+    pairs = [
+        (left, right)
+        for left, right in paired_places(comparison.before, comparison.after)
+        if left is not None and right is not None
+    ]
+    counts: dict[str, Counter[tuple[float, float]]] = {}
+    for metric in metrics:
+        old, new = (each[metric.name] for each in columns)
+        texts = Counter((old[left], new[right]) for left, right in pairs)
+        counts[metric.name] = Counter()
+        for (left, right), rows in texts.items():
+            before, after = number_of(metric, left), number_of(metric, right)
             if before is not None and after is not None:
-                counts[metric.name][before, after] += 1
+                counts[metric.name][before, after] += rows
     return counts
 
 

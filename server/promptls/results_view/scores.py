@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from promptls.experiments.history import MetricSummary, RunSummary, row_results
+from promptls.experiments.history import MetricSummary, RunSummary
+from promptls.experiments.table_index import index_of
 from promptls.experiments.tally import good_class
 
 # Bars of a distribution.
@@ -27,10 +28,15 @@ def scores_json(run: RunSummary) -> list[dict[str, Any]]:
     units: dict[str, dict[tuple[str, str], list[float]]] = {
         metric.name: defaultdict(list) for metric in run.metrics
     }
-    for place, cells in enumerate(row_results(run)):
-        key = (cells.get("row_number") or str(place), cells.get("model", ""))
-        for metric in run.metrics:
-            value = number_of(metric, cells.get(metric.name) or "")
+    columns = index_of(run).columns_of("row_number", "model", *units)
+    keys = [
+        (number or str(place), model)
+        for place, (number, model) in enumerate(zip(columns["row_number"], columns["model"], strict=True))
+    ]
+    for metric in run.metrics:
+        numbers = {cell: number_of(metric, cell) for cell in set(columns[metric.name])}
+        for key, cell in zip(keys, columns[metric.name], strict=True):
+            value = numbers[cell]
             if value is not None:
                 units[metric.name][key].append(value)
     return [_metric_json(metric, list(units[metric.name].values())) for metric in run.metrics]
