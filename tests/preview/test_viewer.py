@@ -41,9 +41,10 @@ def test_a_row_has_a_prompt_for_each_label_and_meta_templates_to_choose_from(tmp
             {"label": "B", "text": "zero=0\ntwo B", "tokens": 6},
         ],
         "examples": [{"row": 0, "text": "zero=0", "tokens": 3}],
-        "dropped": 0,
+        "dropped": [],
         "inferencer": "PPLInferencer",
         "retriever": "FixKRetriever",
+        "approximation": None,
         "metaTemplate": "none",
         "metaTemplates": ["meta_template", "none", "chat"],
     }

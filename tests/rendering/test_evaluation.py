@@ -111,9 +111,46 @@ def test_the_viewer_shows_rows_with_prompts_examples_and_tokens(render: Render) 
         "asked": 3,
         "inferencer": "GenInferencer",
         "retriever": "FixKRetriever",
+        "approximation": None,
         "metaTemplate": "none",
         "metaTemplates": ["none", "chat"],
     }
+
+
+def test_examples_that_do_not_fit_are_shown_with_the_label_from_which_on_they_are_missing(
+    render: Render,
+) -> None:
+    labels = {"a": "</E>{q} is a", "b": "</E>{q} is rather a b"}
+    text = FEW_SHOT.replace('"</E>{q}={a}"', str(labels)).replace(
+        "GenInferencer", "PPLInferencer, max_seq_len: 12"
+    )
+    made = render(text, row=1)
+    assert isinstance(made, Rendering)
+    assert made.viewer is not None
+    assert [each["row"] for each in made.viewer["examples"]] == [2]
+    assert made.viewer["dropped"] == [{"row": 1, "text": "one=1", "tokens": 3, "label": "b"}]
+
+
+def test_a_small_model_stands_in_for_the_asked_one_and_is_named(
+    render: Render, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("promptls.embeddings.minilm.is_installed", lambda: True)
+    vectors = {"one": [1.0, 0.0], "two": [0.0, 1.0]}
+    monkeypatch.setattr(
+        "promptls.embeddings.minilm.embedded",
+        lambda texts: ([vectors.get(text, [0.1, 0.9]) for text in texts], 0),
+    )
+    asked = "FixKRetriever, fix_id_list: [1, 0]"
+    made = render(FEW_SHOT.replace(asked, "TopkRetriever, sentence_transformers_model_name: large"))
+    assert isinstance(made, Rendering)
+    assert made.viewer is not None
+    assert [each["row"] for each in made.viewer["examples"]] == [2]
+    assert made.viewer["approximation"] == "≈ chosen with all-MiniLM-L6-v2 instead of large"
+    itself = "TopkRetriever, sentence_transformers_model_name: sentence-transformers/all-MiniLM-L6-v2"
+    made = render(FEW_SHOT.replace(asked, itself))
+    assert isinstance(made, Rendering)
+    assert made.viewer is not None
+    assert made.viewer["approximation"] is None
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from promptls.systems.opencompass.evaluation_prompt import build_evaluation_prom
 from promptls.systems.opencompass.failure import OpenCompassError
 from promptls.systems.opencompass.fitting import fitted
 from promptls.systems.opencompass.meta_template import build_meta_template, lay_out
+from promptls.systems.opencompass.nearest import SentenceModel
 from promptls.systems.opencompass.numpy_choice import LegacyChoice
 from promptls.systems.opencompass.prompt_list import Messages, PromptList
 from promptls.systems.opencompass.reader import build_reader, chosen
@@ -63,15 +65,51 @@ def test_choices_are_those_of_numpy(population: int, count: int) -> None:
     assert [choice.draw(population, count) for _ in range(4)] == theirs
 
 
-def test_the_nearest_rows_by_a_sentence_model_have_the_largest_inner_products() -> None:
-    def embed(texts: Any, _model: str) -> list[list[float]]:
-        return [[float("house" in text), float("red" in text)] for text in texts]
+def _embedded(texts: Sequence[str]) -> list[list[float]]:
+    return [[float("house" in text), float("red" in text), 0.1] for text in texts]
 
-    retriever = {"type": "TopkRetriever", "ice_num": 2}
+
+@pytest.mark.parametrize(
+    ("retriever", "picked"),
+    [
+        ({"type": "TopkRetriever", "ice_num": 2}, [[1, 2], [0, 1], [0, 1]]),
+        # The index of OpenCompass answers -1 where it has no more rows, which is the last row.
+        ({"type": "TopkRetriever", "ice_num": 4}, [[1, 2, 0, -1], [0, 1, 2, -1], [0, 1, 2, -1]]),
+        ({"type": "VotekRetriever", "ice_num": 2, "votek_k": 1}, [[2, 1], [2, 1], [2, 1]]),
+    ],
+)
+def test_rows_are_chosen_by_the_embeddings_of_a_sentence_model(
+    retriever: dict[str, Any], picked: list[list[int]]
+) -> None:
+    pytest.importorskip("numpy")
     evaluation = build_evaluation_prompt({"retriever": retriever, "ice_template": ICE}, READER)
-    assert evaluation.picks(TRAIN, TEST, embed)(0) == [1, 2]
+    assert evaluation.retriever.sentence_model == "all-mpnet-base-v2"
+    pick = evaluation.picks(TRAIN, TEST, SentenceModel("tiny", _embedded))
+    assert [pick(index) for index in range(3)] == picked
     with pytest.raises(OpenCompassError, match="sentence model"):
         evaluation.picks(TRAIN, TEST)
+
+
+@pytest.mark.parametrize(
+    ("count", "message", "is_opencompass"),
+    [(3, "draws the others by chance", False), (4, "`ice_num` is 4, and there are 3", True)],
+)
+def test_rows_that_chance_would_choose_are_not_shown(
+    count: int, message: str, *, is_opencompass: bool
+) -> None:
+    pytest.importorskip("numpy")
+    retriever = {"type": "VotekRetriever", "ice_num": count, "votek_k": 1}
+    evaluation = build_evaluation_prompt({"retriever": retriever, "ice_template": ICE}, READER)
+    with pytest.raises(OpenCompassError, match=message) as failed:
+        evaluation.picks(TRAIN, TEST, SentenceModel("tiny", _embedded))
+    assert failed.value.is_opencompass is is_opencompass
+
+
+def test_the_labels_of_the_inferencer_are_those_that_are_weighed() -> None:
+    template = {"template": {"A": "{q}: A", "B": "{q}: B", "C": "{q}: C"}}
+    inferencer = {"type": "PPLInferencer", "labels": ["C", "A"]}
+    evaluation = build_evaluation_prompt({"prompt_template": template, "inferencer": inferencer}, READER)
+    assert evaluation.labels(TEST) == ["C", "A"]
 
 
 @pytest.mark.parametrize(
@@ -121,6 +159,7 @@ def test_a_range_is_never_run(written: str) -> None:
         ({"retriever": {"type": "FixKRetriever"}}, "TypeError", ("retriever",)),
         ({"retriever": {"type": "ZeroRetriever", "ice_num": 3}}, "TypeError", ("retriever", "ice_num")),
         ({"retriever": {"type": "MDLRetriever"}}, "NotImplementedError", ("retriever", "type")),
+        ({"retriever": {"type": "DPPRetriever"}}, "TypeError", ("retriever", "type")),
     ],
 )
 def test_a_failure_names_its_place(infer: dict[str, Any], cause: str, at: tuple[Any, ...]) -> None:

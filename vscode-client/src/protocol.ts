@@ -1,5 +1,7 @@
 /** What the server's commands take and answer, and the messages of its own: plain JSON both ways. */
 
+import type { RowVerdict } from "./tests/items";
+
 export interface PreviewArguments {
   uri: string;
   sample?: string;
@@ -113,6 +115,13 @@ export interface PreviewResult {
   failure: RenderingFailure | null;
 }
 
+/** A training row that the retriever chose, from 0. */
+export interface InContextExample {
+  row: number;
+  text: string;
+  tokens: number;
+}
+
 /** How an evaluation prompt was laid out for one row. */
 export interface Viewer {
   rows: number;
@@ -120,11 +129,13 @@ export interface Viewer {
   row: number | null;
   prompts: { label: string | null; tokens: number }[];
   /** The in-context examples, with their places among the training rows, from 0. */
-  examples: { row: number; text: string; tokens: number }[];
-  /** How many more there were, without which the prompt fits the model. */
-  dropped: number;
+  examples: InContextExample[];
+  /** Those that were chosen too and do not fit, each with the first label without it, if others have it. */
+  dropped: (InContextExample & { label: string | null })[];
   inferencer: string;
   retriever: string;
+  /** Why the examples may be others than those of OpenCompass; null where they are not. */
+  approximation: string | null;
   metaTemplate: string;
   metaTemplates: string[];
 }
@@ -180,6 +191,14 @@ export const CHANGED = "promptls/changed";
 
 export interface ChangedParams {
   uri: string;
+}
+
+/** Sent while a run that was begun with `follow` goes on: rows that are finished since the last time. */
+export const ROW_VERDICTS = "promptls/rowVerdicts";
+
+export interface RowVerdictsParams {
+  follow: string;
+  verdicts: RowVerdict[];
 }
 
 /** What the reader of the truncation lab may choose; what is left out is found. */

@@ -119,12 +119,19 @@ def execute(arguments: argparse.Namespace) -> int:
         print(outcome.string or "", end="\n" if sys.stdout.isatty() else "")
     else:
         _print_parts(job, sample, outcome)
-    if job.stand_ins:
-        names = ", ".join(f"`{name}`" for name in job.stand_ins)
-        print(f"note: nobody provides {names}, so stand-ins were called", file=sys.stderr)
+    _print_notes(job, outcome)
     for problem in outcome.problems:
         print_failure(problem, path)
     return int(bool(outcome.problems))
+
+
+def _print_notes(job: RenderJob, rendering: Rendering) -> None:
+    """What makes the rendering another one than the prompt will have in use."""
+    if job.stand_ins:
+        names = ", ".join(f"`{name}`" for name in job.stand_ins)
+        print(f"note: nobody provides {names}, so stand-ins were called", file=sys.stderr)
+    if rendering.viewer and rendering.viewer["approximation"]:
+        print(f"note: examples {rendering.viewer['approximation']}", file=sys.stderr)
 
 
 def refuse_other_files(snapshot: Snapshot, path: str) -> None:

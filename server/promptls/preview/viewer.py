@@ -23,9 +23,10 @@ def viewer_json(made: FileRendering, sample: Sample) -> dict[str, Any] | None:
         "row": int(number) - 1 if word == "row" and number.isdecimal() else None,
         "prompts": found["prompts"],
         "examples": [{**each, "row": each["row"] - 1} for each in found["examples"]],
-        "dropped": found["dropped"],
+        "dropped": [{**each, "row": each["row"] - 1} for each in found["dropped"]],
         "inferencer": found["inferencer"],
         "retriever": found["retriever"],
+        "approximation": found["approximation"],
         "metaTemplate": found["metaTemplate"],
         "metaTemplates": found["metaTemplates"],
     }

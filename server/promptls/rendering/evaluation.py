@@ -76,6 +76,7 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
         "all": [first, *(row_json(asking, each, asking.test[each]) for each in indices[1:])],
         "inferencer": asking.evaluation.inferencer_class,
         "retriever": asking.evaluation.retriever.kind,
+        "approximation": asking.approximation,
         "metaTemplate": chosen,
         "metaTemplates": list(choices),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from promptls.rendering.embeddings import embedder
+from promptls.rendering.embeddings import sentence_model
 from promptls.rendering.evaluation_view import Asking, RowPrompts, chat_message
 from promptls.systems.opencompass.evaluation_prompt import build_evaluation_prompt
 from promptls.systems.opencompass.failure import OpenCompassError
@@ -60,15 +60,19 @@ def asking_of(
     train = chosen(rows[0], evaluation.reader.train_range, "train_range")
     numbers = chosen(range(1, len(rows[1]) + 1), evaluation.reader.test_range)
     test = [rows[1][number - 1] for number in numbers]
+    wanted = evaluation.retriever.sentence_model
+    model = None if wanted is None else sentence_model(wanted)
+    is_other = model is not None and model.name != wanted
     return Asking(
         evaluation=evaluation,
         train=train,
         test=test,
         numbers=tuple(numbers),
-        pick=evaluation.picks(train, test, embedder()),
+        pick=evaluation.picks(train, test, model),
         meta=build_meta_template(meta, is_api=is_api(meta)),
         count=counter,
         limit=min(limits, default=None),
+        approximation=f"≈ chosen with {model.name} instead of {wanted}" if model and is_other else None,
     )
 
 

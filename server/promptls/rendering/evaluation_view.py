@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from promptls.rendering.values import plain
 from promptls.systems.opencompass.evaluation_prompt import EvaluationPrompt
@@ -52,6 +52,19 @@ class AskedPrompt:
         return {"label": plain(self.label), **shown, "tokens": self.tokens}
 
 
+class ChosenExample(NamedTuple):
+    """A training row that the retriever chose for a row."""
+
+    number: int
+    """The training row, from 1."""
+    text: str
+    """The row as an example, as people read it."""
+    is_dropped: bool
+    """Whether some prompt of the row is without it, as it does not fit."""
+    label: Any
+    """Of a dropped one, the first label without it; None where no prompt has it."""
+
+
 @dataclass(frozen=True, slots=True)
 class RowPrompts:
     """The prompts of one row: one, or one for each label."""
@@ -59,19 +72,22 @@ class RowPrompts:
     number: int
     """The row, from 1."""
     prompts: tuple[AskedPrompt, ...]
+    chosen: tuple[ChosenExample, ...] = ()
+    """The in-context examples that the retriever chose, also those that do not fit."""
 
     def to_json(self, count: Callable[[str], int]) -> dict[str, Any]:
-        """The row for a page, with its in-context examples and how many did not fit."""
-        first = self.prompts[0] if self.prompts else None
-        picked = zip(first.picked, first.examples, strict=True) if first else ()
+        """The row for a page, with the examples that stand in its prompts and those that did not fit."""
+
+        def shown(example: ChosenExample) -> dict[str, Any]:
+            return {"row": example.number, "text": example.text, "tokens": count(example.text)}
+
         return {
             "row": self.number,
             "prompts": [prompt.to_json() for prompt in self.prompts],
-            "examples": [
-                {"row": index + 1, "text": text, "tokens": count(text)}
-                for index, text in ((index, example_text(example)) for index, example in picked)
+            "examples": [shown(each) for each in self.chosen if not each.is_dropped],
+            "dropped": [
+                {**shown(each), "label": plain(each.label)} for each in self.chosen if each.is_dropped
             ],
-            "dropped": len(first.cuts) if first else 0,
         }
 
 
@@ -88,12 +104,16 @@ class Asking:
     meta: MetaTemplate
     count: Callable[[str], int]
     limit: int | None
+    approximation: str | None = None
+    """In words, why the examples may be others than those of OpenCompass; None where they are not."""
 
     def prompts(self, index: int, row: Row) -> RowPrompts:
         """The prompts of `row`, which is asked at `index`; raises OpenCompassError."""
         evaluation = self.evaluation
         labels = evaluation.labels([*self.test, row]) if evaluation.weighs_labels else [None]
-        picked: Sequence[int] = self.pick(index)
+        found = self.pick(index)
+        picked: Sequence[int] = found
+        chosen = evaluation.examples(self.train, picked)
         asked = []
         for label in labels:
             # What did not fit for one label is left out for the next ones too.
@@ -105,7 +125,13 @@ class Asking:
             asked.append(
                 AskedPrompt(label, made.prompt, laid, made.tokens, made.picked, made.examples, made.cuts)
             )
-        return RowPrompts(self.number(index), tuple(asked))
+        numbers = [each % len(self.train) + 1 for each in found] if chosen else []
+        examples = []
+        for place, (number, example) in enumerate(zip(numbers, chosen, strict=True)):
+            without = next((each for each in asked if place >= len(each.picked)), None)
+            label = None if without is None or without is asked[0] else without.label
+            examples.append(ChosenExample(number, example_text(example), without is not None, label))
+        return RowPrompts(self.number(index), tuple(asked), tuple(examples))
 
     def number(self, index: int) -> int:
         """The number, from 1, of the row that is asked at an index."""
@@ -151,6 +177,6 @@ def row_json(asking: Asking, index: int, row: Row) -> dict[str, Any]:
             "row": asking.number(index),
             "prompts": [],
             "examples": [],
-            "dropped": 0,
+            "dropped": [],
             "failure": error.message,
         }

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from promptls.systems.opencompass.failure import OpenCompassError, explained
+from promptls.systems.opencompass.nearest import SentenceModel
 from promptls.systems.opencompass.prompt_list import Messages, Prompt, PromptList, Row
 from promptls.systems.opencompass.prompt_template import PromptTemplate, build_prompt_template
 from promptls.systems.opencompass.raw_prompt_template import RawPromptTemplate, build_raw_prompt_template
 from promptls.systems.opencompass.reader import Reader, build_reader
-from promptls.systems.opencompass.retriever import Embed, Pick, Retriever, build_retriever, picker
+from promptls.systems.opencompass.retriever import Pick, Retriever, build_retriever, picker
 from promptls.systems.opencompass.vocabulary import LABEL_INFERENCERS
 
 AnyTemplate: TypeAlias = PromptTemplate | RawPromptTemplate
@@ -41,16 +42,19 @@ class EvaluationPrompt:
         return self.inferencer_class in LABEL_INFERENCERS
 
     @explained
-    def picks(self, train: Sequence[Row], test: Sequence[Row], embed: Embed | None = None) -> Pick:
+    def picks(self, train: Sequence[Row], test: Sequence[Row], model: SentenceModel | None = None) -> Pick:
         """Which of the rows `train` are the examples of each row of `test`; raises OpenCompassError."""
-        return picker(self.retriever, train, test, self.reader, embed)
+        return picker(self.retriever, train, test, self.reader, model)
 
     @explained
     def labels(self, test: Sequence[Row]) -> list[Any]:
-        """The labels that are weighed: those of the templates, or all values of the output column.
+        """The labels that are weighed: the inferencer's, those of the templates, or all values of the output.
 
         OpenCompass takes the latter in no certain order; here they stand in the order of the rows.
         """
+        own = self.inferencer.get("labels")
+        if own is not None:
+            return list(own)
         for template in (self.prompt, self.ice):
             if template is None or (template is self.ice and template.ice_token is None):
                 continue

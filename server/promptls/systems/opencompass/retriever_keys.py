@@ -18,7 +18,7 @@ RETRIEVERS: Mapping[str, str] = {
     "TopkRetriever": "The rows whose embeddings are nearest.",
     "MDLRetriever": "Of the nearest rows, those that compress the question best.",
     "DPPRetriever": "Near rows that differ from one another.",
-    "VotekRetriever": "Rows picked by votes of their neighbours.",
+    "VotekRetriever": "The rows that most others have among their nearest, the same for every question.",
 }
 """Values of a retriever's `type`, with which examples each shows."""
 
@@ -93,7 +93,9 @@ RETRIEVER_KEYS: Mapping[str, KeyFact] = table(
             name="sentence_transformers_model_name",
             required=False,
             type_words="text",
-            documentation="The sentence model of `TopkRetriever`. Default: `all-mpnet-base-v2`.",
+            documentation=(
+                "The sentence model of `TopkRetriever` and `VotekRetriever`. Default: `all-mpnet-base-v2`."
+            ),
         ),
         KeyFact(
             name="tokenizer_name",
@@ -106,6 +108,12 @@ RETRIEVER_KEYS: Mapping[str, KeyFact] = table(
             required=False,
             type_words="integer",
             documentation="How many rows `TopkRetriever` embeds at once. Default: 1.",
+        ),
+        KeyFact(
+            name="votek_k",
+            required=False,
+            type_words="integer",
+            documentation="For how many of its neighbours a row votes in `VotekRetriever`. Default: 3.",
         ),
     )
 )
@@ -124,8 +132,18 @@ RETRIEVER_ARGUMENTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "sentence_transformers_model_name", "tokenizer_name", "batch_size",
         ),
     ),
+    "VotekRetriever": (
+        (),
+        (
+            "ice_separator", "ice_eos_token", "ice_num",
+            "sentence_transformers_model_name", "tokenizer_name", "batch_size", "votek_k",
+        ),
+    ),
 }  # fmt: skip
 """What a retriever must be given and what it may be given; any other key is a TypeError."""
+
+EMBEDDING_RETRIEVERS: frozenset[str] = frozenset({"TopkRetriever", "VotekRetriever"})
+"""Retrievers that compare the embeddings of rows by a sentence model."""
 
 LEGACY_RETRIEVER_KEYS: frozenset[str] = frozenset({"type", "dataset", "index_split", "test_split"})
 """Keys that OpenCompass puts in itself, or took in earlier releases."""

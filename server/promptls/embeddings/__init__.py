@@ -1,0 +1,1 @@
+"""Embeddings of texts by a model that runs in this process."""
