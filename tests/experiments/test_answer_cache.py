@@ -1,16 +1,22 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from promptls.experiments.answer_cache import AnswerCache
+from promptls.experiments.call_locks import CallLocks
+from promptls.experiments.kept_answers import KeptAnswers
 from promptls.experiments.row_rendering import RenderedRow
 from promptls.models.digest import digest_of
 from promptls.models.model import Completion
 from support.experiment_folder import Folder, last_text, table
 from support.model_server import ModelServer, Reply
+from support.waiting import wait_until
 
 
 @pytest.fixture
@@ -158,4 +164,67 @@ async def test_two_runs_at_once_do_not_mix(folder: Folder, asked: ModelServer) -
         assert [row["response"] for row in table(finished)] == [
             f"to text {number}" for number in range(1, 11)
         ]
-    assert 10 <= len(asked.requests) <= 20
+    assert max(Counter(map(last_text, asked.requests)).values()) == 1
+
+
+def test_processes_that_run_a_prompt_at_once_pay_for_each_answer_once(
+    folder: Folder, asked: ModelServer
+) -> None:
+    """One of them is killed in the middle: what it was asking for goes out again, and nothing else does."""
+    asked.reply = lambda body: Reply(f"to {last_text(body)}", pause=0.05)
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-m", "promptls", "run", str(folder.prompt)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        for _ in range(3)
+    ]
+    wait_until(lambda: len(asked.requests) >= 3)
+    runs[0].kill()
+    said = [run.communicate()[1] for run in runs]
+    assert [run.returncode for run in runs[1:]] == [0, 0], said
+    # Three rows at once are asked for by the one that was killed.
+    assert 10 <= len(asked.requests) <= 10 + 3
+    assert max(Counter(map(last_text, asked.requests)).values()) <= 2
+
+
+async def test_a_process_that_was_stopped_while_it_asks_is_not_waited_for_for_ever(tmp_path: Path) -> None:
+    cache = AnswerCache(tmp_path)
+    holder = subprocess.Popen(  # noqa: ASYNC220 - it must hold the lock beside this test
+        [sys.executable, "-c", HOLDER, str(cache.path.parent)], stdout=subprocess.PIPE, stdin=subprocess.PIPE
+    )
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    answer = Completion("yes", 1, 1, 0.1, "m", "stop")
+
+    async def complete() -> Completion:
+        return answer
+
+    try:
+        answers = KeptAnswers(cache, patience=0.05)
+        assert await answers.answer(b"k" * 32, "digest", [], complete) == (answer, False)
+        assert await answers.answer(b"k" * 32, "digest", [], complete) == (answer, True)
+        answers.close()
+    finally:
+        holder.communicate()
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from promptls.experiments.call_locks import CallLocks
+assert CallLocks(Path(sys.argv[1])).take(b"k" * 32)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_key_is_taken_once_and_free_again_with_whoever_took_it(tmp_path: Path) -> None:
+    one, other = CallLocks(tmp_path), CallLocks(tmp_path)
+    assert [one.take(b"a" * 32), other.take(b"a" * 32), other.take(b"b" * 32)] == [True, False, True]
+    other.free(b"a" * 32)
+    assert not other.take(b"a" * 32)
+    one.close()
+    assert other.take(b"a" * 32)
+    other.close()

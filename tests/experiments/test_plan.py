@@ -96,3 +96,15 @@ async def test_a_missing_key_fails_before_the_run(
     folder.serve(server, api_key_env="PLANTED").write(model="office")
     with pytest.raises(Failure, match="`PLANTED` is not set"):
         await plan_run(folder.experiment())
+
+
+async def test_a_row_without_an_end_fails_alone_among_many(folder: Folder) -> None:
+    folder.write(rows=30)
+    (folder.path / "promptls.toml").write_text("[rendering]\ntimeout = 0.5\n", "utf-8")
+    endless = "{% for a in range(10**10 if text == 'text 13' else 1) %}{% endfor %}\n- name: question"
+    text = folder.prompt.read_text("utf-8").replace("- name: question", endless)
+    folder.prompt.write_text(text, "utf-8")
+    plan = await plan_run(folder.experiment())
+    assert [row.number for row in plan.failing] == [13]
+    assert "0.5 seconds" in plan.failing[0].message
+    assert [row.number for row, _ in plan.rendered] == list(range(1, 31))

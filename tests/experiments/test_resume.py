@@ -7,9 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,6 +18,7 @@ from promptls.text.failure import Failure, WrongUse
 from support.experiment_folder import Folder, last_text, table
 from support.journals import read_journal
 from support.model_server import ModelServer, Reply
+from support.waiting import wait_until
 
 
 def journal_of(folder: Folder) -> Path:
@@ -221,13 +220,6 @@ async def test_a_provider_that_goes_away_stops_the_run_and_lets_it_go_on(
     finished = await folder.ask(resume=str(journal_of(folder)))
     assert finished.manifest["totals"]["failed"] == 0
     assert len(table(finished)) == rows
-
-
-def wait_until(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not happened():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.005)
 
 
 async def test_the_journal_of_a_stopped_run_is_readable(folder: Folder, server: ModelServer) -> None:

@@ -17,6 +17,7 @@ from promptls.rendering.execute import execute
 from promptls.rendering.job import RenderJob
 from promptls.rendering.limits import Limits
 from promptls.rendering.outcome import RenderFailure, Rendering
+from promptls.rendering.rows import RowMessages
 from promptls.rendering.worker import CountingError, RenderWorker, SupersededError
 
 MakeJob = Callable[..., RenderJob]
@@ -188,6 +189,52 @@ async def test_jobs_asked_for_at_once_get_their_own_answers(worker: RenderWorker
         f"n{number}" for number in range(8)
     ]
     assert found[-1] == [1]
+
+
+async def test_rows_in_one_message_come_back_as_rows_one_by_one(
+    worker: RenderWorker, make_job: MakeJob, tmp_path: Path
+) -> None:
+    (tmp_path / "rules.yml.j2").write_text("- {name: rules, role: system, content: Be short.}\n", "utf-8")
+    text = (
+        '{% include "rules.yml.j2" %}\n'
+        "{% for turn in turns %}- {name: t, truncation_priority: 1, content: {{ turn }}}\n{% endfor %}"
+        "- {name: q, content: {{ text }}}\n"
+    )
+    rows = [
+        {"text": "plain", "turns": []},
+        {"text": "[broken", "turns": []},
+        {"text": "'<|endoftext|>'", "turns": ["one", "two", "three", "four"]},
+        {"text": "{a: 1}", "turns": [1, None]},
+        {"text": 'told: "so"', "turns": ["x" * 50]},
+    ]
+    job = make_job(text, token_limit=6, truncation_step=1)
+    alone = [await worker.render(replace(job, data=row)) for row in rows]
+    together = await worker.render_rows(job, rows)
+    assert together is not None
+    assert together.outcomes == [
+        each
+        if isinstance(each, RenderFailure)
+        else RowMessages(each.messages, each.tokens, each.tokens_kept, each.files)
+        for each in alone
+    ]
+    assert [isinstance(each, RenderFailure) for each in together.outcomes] == [
+        False,
+        True,
+        False,
+        False,
+        True,
+    ]
+
+
+async def test_a_row_without_an_end_gives_up_all_rows_of_its_message(make_job: MakeJob) -> None:
+    worker = RenderWorker(Limits(seconds=0.3))
+    job = make_job("{% for a in range(n) %}{% for b in range(n) %}{% endfor %}{% endfor %}- {content: x}")
+    try:
+        assert await worker.render_rows(job, [{"n": 1}, {"n": 10**9}]) is None
+        assert await worker.render_rows(job, [{"n": 1}, {"n": object()}]) is None
+        assert await worker.render_rows(job, [{"n": 1}, {"n": 2}]) is not None
+    finally:
+        await worker.close()
 
 
 async def test_a_cancelled_caller_leaves_the_worker_usable(worker: RenderWorker, make_job: MakeJob) -> None:

@@ -80,7 +80,8 @@ async def opened_models(plan: Plan) -> AsyncIterator[Asker]:
                 AnswerKeys(experiment, reference) if keeps else None,
                 price_of(reference) if is_paid(reference) else None,
             )
-        answers = KeptAnswers(plan.cache)
+        answers = KeptAnswers(plan.cache, experiment.timeout)
+        stack.callback(answers.close)
         judges = await _judges(plan, answers, models, paces, mask, stack)
         yield Asker(plan, models, judges, answers, mask)
 

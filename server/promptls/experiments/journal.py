@@ -10,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from io import FileIO
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +33,10 @@ class Journal:
         self._end = 0
         self._models: dict[str, int] = {}
         self._repeats = 1
-        # Where the newest result of each asking stands, by the asking's place in the table.
-        self._offsets: dict[int, int] = {}
+        # Where the newest result of each asking stands, by the asking's place in the table; 0 where there is
+        # none, since a result never stands at the beginning of the file.
+        self._offsets = array("Q")
+        self._count = 0
         self._failed: set[int] = set()
 
     @property
@@ -43,7 +47,7 @@ class Journal:
     @property
     def count(self) -> int:
         """How many results are on disk."""
-        return len(self._offsets)
+        return self._count
 
     def describe(self, header: Mapping[str, Any], models: Sequence[str], repeats: int) -> None:
         """The first line, which says what is being run, is on disk."""
@@ -59,19 +63,20 @@ class Journal:
     def has_answer(self, number: int, model: str, repeat: int) -> bool:
         """Whether there is a result without an error for this asking."""
         place = self._place(number, model, repeat)
-        return place in self._offsets and place not in self._failed
+        return self._offset(place) > 0 and place not in self._failed
 
     def forget_failed(self) -> None:
         """Results with an error count no more; each is asked for again."""
         for place in self._failed:
-            del self._offsets[place]
+            self._offsets[place] = 0
+            self._count -= 1
         self._failed.clear()
 
     def results(self) -> Iterator[RowResult]:
         """Every result, by row, then in the order of the models, then by repeat; one at a time in memory."""
         with self.path.open("rb") as stream:
-            for place in sorted(self._offsets):
-                stream.seek(self._offsets[place])
+            for offset in filter(None, self._offsets):
+                stream.seek(offset)
                 yield RowResult.from_json(json.loads(stream.readline()))
 
     def close(self) -> None:
@@ -111,8 +116,14 @@ class Journal:
     def _place(self, number: int, model: str, repeat: int) -> int:
         return (number * len(self._models) + self._models[model]) * self._repeats + repeat - 1
 
+    def _offset(self, place: int) -> int:
+        return self._offsets[place] if 0 <= place < len(self._offsets) else 0
+
     def _note(self, result: RowResult, offset: int) -> None:
         place = self._place(result.number, result.model, result.repeat)
+        if place >= len(self._offsets):
+            self._offsets.extend(repeat(0, place + 1 - len(self._offsets)))
+        self._count += not self._offsets[place]
         self._offsets[place] = offset
         if result.error is None:
             self._failed.discard(place)

@@ -16,6 +16,7 @@ from promptls.experiments.judging import ABOUT_TOKENS, MetricAsks, asked_by, ask
 from promptls.experiments.rendered_rows import RenderedRows
 from promptls.experiments.row_choice import ALL_ROWS, RowChoice
 from promptls.experiments.row_rendering import RenderedRow, RowRenderer, row_renderer
+from promptls.experiments.seen_keys import SeenKeys
 from promptls.metrics.binding import check_binding
 from promptls.metrics.loading import load_metric
 from promptls.metrics.metric import Metric
@@ -218,7 +219,7 @@ class _Counter:
         self._model = model
         self._cache = cache if is_worth_keeping(model) else None
         self._keys = AnswerKeys(experiment, model) if self._cache is not None else None
-        self._seen: set[bytes] = set()
+        self._seen = SeenKeys()
         self._calls = 0
         self._cached = 0
         self._tokens = 0
@@ -240,10 +241,7 @@ class _Counter:
             return False
         key = self._keys.key(rendered, repeat)
         # The second of two rows that render alike is served by the first one's answer.
-        if key in self._seen:
-            return True
-        self._seen.add(key)
-        return self._cache.get(key) is not None
+        return not self._seen.is_new(key) or self._cache.get(key) is not None
 
     @property
     def answers(self) -> int:
@@ -251,6 +249,7 @@ class _Counter:
         return self._calls + self._cached
 
     def estimate(self) -> ModelEstimate:
+        self._seen.close()
         price = price_of(self._model)
         paid = is_paid(self._model)
         longest = parameters_of(self._experiment, self._model, 1).get("max_tokens")

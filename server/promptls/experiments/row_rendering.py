@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,11 +16,22 @@ from promptls.models.digest import digest_of
 from promptls.rendering.job import RenderJob
 from promptls.rendering.limits import Limits
 from promptls.rendering.outcome import RenderFailure
+from promptls.rendering.rows import RowMessages
 from promptls.rendering.worker import RenderWorker
 
 # Rows from which on it is worth starting further processes, and how many there are at most.
 MANY = 200
 MOST_PROCESSES = 4
+
+# Rows and characters of them that go to a process in one message at most, and the rows of the first one.
+MOST_ROWS = 256
+MOST_CHARACTERS = 200_000
+FIRST_ROWS = 8
+
+# Seconds that such a message should not take longer than: a run is cancelled between two of them.
+BATCH_SECONDS = 0.1
+
+_COMPARES_LABELS = "the prompt compares labels, which a chat model cannot be asked to do"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,30 +55,60 @@ class RowRenderer:
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
         self._workers = [self._worker()]
+        self._size = FIRST_ROWS
 
     async def render(self, row: Row) -> RenderedRow:
         """The messages for `row`, cut to the token limit where there is one."""
         return await self._render(row, self._workers[0])
 
     async def render_all(self, rows: Iterable[Row]) -> AsyncIterator[tuple[Row, RenderedRow]]:
-        """Each row with its messages, in order; where there are many, several are rendered at once."""
-        begun: deque[tuple[Row, asyncio.Task[RenderedRow]]] = deque()
+        """Each row with its messages, in order; where there are many, several processes render them."""
+        begun: deque[asyncio.Task[list[tuple[Row, RenderedRow]]]] = deque()
+        batches = self._batches(rows)
+        number = count = 0
         try:
-            for number, row in enumerate(rows):
-                if number == MANY:
+            while batch := next(batches, None):
+                count += len(batch)
+                if count > MANY:
                     self._workers += [self._worker() for _ in range(_most_processes() - len(self._workers))]
                 worker = self._workers[number % len(self._workers)]
-                begun.append((row, asyncio.create_task(self._render(row, worker))))
-                # Two for each process: none of them waits for the next row to come.
+                number += 1
+                begun.append(asyncio.create_task(self._render_batch(batch, worker)))
+                # Two for each process: none of them waits for the next rows to come.
                 if len(begun) >= 2 * len(self._workers):
-                    first, task = begun.popleft()
-                    yield first, await task
+                    for each in await begun.popleft():
+                        yield each
             while begun:
-                first, task = begun.popleft()
-                yield first, await task
+                for each in await begun.popleft():
+                    yield each
         finally:
-            for _, task in begun:
+            for task in begun:
                 task.cancel()
+
+    def _batches(self, rows: Iterable[Row]) -> Iterator[list[Row]]:
+        """The rows, so many at a time as can be rendered in a short time and held in a small space."""
+        batch: list[Row] = []
+        characters = 0
+        for row in rows:
+            batch.append(row)
+            characters += sum(len(value) for value in row.values.values() if isinstance(value, str))
+            if len(batch) >= self._size or characters >= MOST_CHARACTERS:
+                yield batch
+                batch, characters = [], 0
+        if batch:
+            yield batch
+
+    async def _render_batch(self, rows: list[Row], worker: RenderWorker) -> list[tuple[Row, RenderedRow]]:
+        rendered = None
+        if self._experiment.evaluation is None:
+            rendered = await worker.render_rows(self._job({}), [self._data(row) for row in rows])
+        if rendered is None:
+            # One of them takes too long or ends the process: alone, each row has what is its own.
+            self._size = 1
+            return [(row, await self._render(row, worker)) for row in rows]
+        fitting = int(BATCH_SECONDS * len(rows) / max(rendered.seconds, 1e-6))
+        self._size = max(1, min(2 * self._size, MOST_ROWS, fitting))
+        return [(row, _rendered(outcome)) for row, outcome in zip(rows, rendered.outcomes, strict=True)]
 
     def _worker(self) -> RenderWorker:
         experiment = self._experiment
@@ -75,33 +116,29 @@ class RowRenderer:
 
     async def _render(self, row: Row, worker: RenderWorker) -> RenderedRow:
         experiment = self._experiment
-        outcome = await worker.render(
-            RenderJob(
-                path=str(experiment.prompt),
-                text=experiment.text,
-                data=self._data(row),
-                unsaved=experiment.unsaved,
-                functions=str(experiment.functions) if experiment.functions else None,
-                encoding=experiment.encoding,
-                token_limit=experiment.token_limit,
-                truncation_step=experiment.truncation_step,
-                kind=experiment.rendering,
-                ragas_version=experiment.ragas_version,
-                evaluation=replace(experiment.evaluation, row=row.number) if experiment.evaluation else None,
-            )
-        )
+        job = self._job(self._data(row))
+        if experiment.evaluation is not None:
+            job = replace(job, evaluation=replace(experiment.evaluation, row=row.number))
+        outcome = await worker.render(job)
         if isinstance(outcome, RenderFailure):
-            where = f" (line {outcome.line + 1})" if outcome.line is not None else ""
-            return RenderedRow(error=f"the prompt does not render: {outcome.message}{where}")
-        messages = tuple(outcome.messages)
-        if experiment.evaluation is not None and not messages:
-            return RenderedRow(error="the prompt compares labels, which a chat model cannot be asked to do")
-        return RenderedRow(
-            messages,
-            outcome.tokens_kept,
-            digest_of(messages),
-            outcome.files,
-            is_cut=outcome.tokens_kept < outcome.tokens,
+            return _rendered(outcome)
+        if experiment.evaluation is not None and not outcome.messages:
+            return RenderedRow(error=_COMPARES_LABELS)
+        return _rendered(RowMessages(outcome.messages, outcome.tokens, outcome.tokens_kept, outcome.files))
+
+    def _job(self, data: Mapping[str, Any]) -> RenderJob:
+        experiment = self._experiment
+        return RenderJob(
+            path=str(experiment.prompt),
+            text=experiment.text,
+            data=data,
+            unsaved=experiment.unsaved,
+            functions=str(experiment.functions) if experiment.functions else None,
+            encoding=experiment.encoding,
+            token_limit=experiment.token_limit,
+            truncation_step=experiment.truncation_step,
+            kind=experiment.rendering,
+            ragas_version=experiment.ragas_version,
         )
 
     async def close(self) -> None:
@@ -122,6 +159,20 @@ class RowRenderer:
             for name in experiment.input_keys
             if name in row.values or name in experiment.input_defaults
         }
+
+
+def _rendered(outcome: RowMessages | RenderFailure) -> RenderedRow:
+    if isinstance(outcome, RenderFailure):
+        where = f" (line {outcome.line + 1})" if outcome.line is not None else ""
+        return RenderedRow(error=f"the prompt does not render: {outcome.message}{where}")
+    messages = tuple(outcome.messages)
+    return RenderedRow(
+        messages,
+        outcome.tokens_kept,
+        digest_of(messages),
+        tuple(outcome.files),
+        is_cut=outcome.tokens_kept < outcome.tokens,
+    )
 
 
 def _most_processes() -> int:

@@ -20,11 +20,14 @@ from typing import Any, BinaryIO, TypeAlias
 
 from promptls.rendering import frames
 from promptls.rendering.execute import execute
+from promptls.rendering.execute_rows import execute_rows
 from promptls.rendering.job import RenderJob
 from promptls.rendering.lab_request import LabRequest
 from promptls.rendering.limits import limit_memory
 from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.outcome_frame import packed_outcome
+from promptls.rendering.rows import packed_rows
+from promptls.rendering.values import unpack
 from promptls.tokens.counting import count
 from promptls.tokens.encodings import UnknownEncodingError, load
 from promptls.tokens.pieces import pieces
@@ -157,6 +160,8 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox, reporter: Reporter) 
         with reporter.watching(request["id"], seconds):
             if asked is not None:
                 return _answer_lab(asked, _teller(outbox, request["id"], seconds))
+            if "rows" in request:
+                return packed_rows(execute_rows(job, map(unpack, request["rows"])))
             return {"outcome": packed_outcome(execute(job))}
     except MemoryError:
         return {"outcome": RenderFailure("memory", "Rendering needs more memory than it may have.").to_json()}

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -21,6 +21,8 @@ from promptls.rendering.job import RenderJob
 from promptls.rendering.limits import Limits
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.outcome_frame import unpacked_outcome
+from promptls.rendering.rows import RowsRendered, unpacked_rows
+from promptls.rendering.values import pack
 
 if TYPE_CHECKING:
     from promptls.rendering.lab_request import LabRequest
@@ -89,6 +91,19 @@ class RenderWorker:
         except (TypeError, ValueError) as error:
             return RenderFailure("data", f"The template data cannot be used: {error}", job.path)
         return await self._finish(self._render(job, packed))
+
+    async def render_rows(self, job: RenderJob, rows: Sequence[Mapping[str, Any]]) -> RowsRendered | None:
+        """What `job` makes of each row in place of its data, in one message.
+
+        The time limit holds for all of them together. None where they do not come to an end, or not all of
+        them can be sent: rendered one by one, each row says what is wrong with it.
+        """
+        try:
+            request = {"job": job.to_json(), "rows": [pack(row) for row in rows]}
+        except (TypeError, ValueError):
+            return None
+        answer = await self._finish(self._run(job, {**request, "seconds": self.limits.seconds}))
+        return None if isinstance(answer, RenderFailure) else unpacked_rows(answer)
 
     async def render_newest(self, job: RenderJob) -> Rendering | RenderFailure:
         """As `render`; but of a file, only the newest job that is asked for like this is worked on.
