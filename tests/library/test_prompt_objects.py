@@ -162,3 +162,10 @@ def test_a_loaded_prompt_that_is_none_is_refused_with_its_path(tmp_path: Path) -
             Prompt._load("english", name, tmp_path)
         assert caught.value.place is not None
         assert str(caught.value.place.path).endswith(f"{name}.json")
+
+
+def test_half_of_a_character_in_an_example_cannot_be_written() -> None:
+    prompt = Prompt(**{**FIELDS, "examples": [{"ticket": "\ud83d", "label": {"kind": "bug"}}]})
+    for text in (prompt.to_string, prompt.generate_examples, lambda: prompt.get_example_str(0)):
+        with pytest.raises(ValueError, match="half of a character"):
+            text()

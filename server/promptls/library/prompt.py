@@ -157,6 +157,31 @@ class Prompt(BaseModel):
             )
         return example_text(self._object(self._release), self.examples[example_no])
 
+    def adapt(self, language: str, llm: Any, cache_dir: str | os.PathLike[str] | None = None) -> Prompt:
+        """The object with its examples in `language`, which `llm` translates; the instruction stays.
+
+        What was saved under `<cache_dir>/<language>/<name>.json` is taken instead, without asking; from
+        0.1.13 on the object takes it over. Else the object itself changes and is given back, and from
+        0.1.13 on it is saved there. `llm` is the name of a model, such as `local:smollm2`, a model of
+        promptls or Ragas, or a function from a text to a text. Raises Failure where there is no model of
+        that name or its answers cannot be used; then the object is as it was.
+        """
+        if language == self.language:
+            return self
+        if _path(cache_dir, language, self.name).exists():
+            saved = self._load(language, self.name, cache_dir, self.ragas_version)
+            if self._release.keeps_adapted:
+                self.language, self.examples = saved.language, saved.examples
+            return saved
+        from promptls.library.asked_model import asking
+        from promptls.library.translation import translated_examples
+
+        self.examples = translated_examples(self._object(self._release), language, asking(llm))
+        self.language = language
+        if self._release.keeps_adapted:
+            self.save(cache_dir)
+        return self
+
     def save(self, cache_dir: str | os.PathLike[str] | None = None) -> None:
         """Write the object to `<cache_dir>/<language>/<name>.json`, over whatever is there.
 

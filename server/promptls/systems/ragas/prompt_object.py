@@ -124,6 +124,12 @@ def _lines(prompt: PromptObject, example: Mapping[str, Any], *, fenced: bool) ->
     text = ""
     for key, value in example.items():
         shown = json.dumps(value, ensure_ascii=False)
+        try:
+            shown.encode()
+        except UnicodeEncodeError as error:
+            raise PromptObjectError(
+                f"`{key}` in an example holds half of a character, which cannot be written: {error}.", key
+            ) from error
         if prompt.is_json:
             shown = _doubled(shown)
         is_fenced = fenced and isinstance(value, list | dict)

@@ -30,6 +30,8 @@ class Release(NamedTuple):
     """Whether `name`, `input_keys` and `output_key` may be missing: from 0.1.9 on."""
     quotes_texts: bool
     """Whether texts among the inputs are put in as JSON, in quotes: from 0.1.14 on."""
+    keeps_adapted: bool
+    """Whether `adapt` saves what it made, and takes over what was saved before: from 0.1.13 on."""
 
 
 @lru_cache(maxsize=32)
@@ -39,7 +41,7 @@ def release(name: str) -> Release:
     if match is None:
         raise ValueError(f"Ragas {name} has no prompt objects: name a release from 0.1.0 to 0.1.21.")
     number = int(match[1])
-    return Release(name, 1 <= number <= 5, number >= 6, number >= 9, number >= 14)  # noqa: PLR2004
+    return Release(name, 1 <= number <= 5, number >= 6, number >= 9, number >= 14, number >= 13)  # noqa: PLR2004
 
 
 FIRST_RELEASE: Final = release(DEFAULT_RELEASE)
