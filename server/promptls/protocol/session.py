@@ -27,6 +27,7 @@ from promptls.protocol.settings_findings import SettingsFindings
 from promptls.protocol.settling import Settling
 from promptls.protocol.symbol_index import SymbolIndex
 from promptls.protocol.workspace_reports import WorkspaceReports
+from promptls.results_view.client import ResultsProcess
 from promptls.workspace.disk import has_prompt_name
 from promptls.workspace.project_settings import PYPROJECT_FILE, SETTINGS_FILE
 from promptls.workspace.snapshot import Snapshot
@@ -49,6 +50,7 @@ class Session:
         self.runs: Final = Runs(self)
         self.dataset_findings: Final = DatasetFindings(self)
         self.settings_findings: Final = SettingsFindings(self)
+        self.results: Final = ResultsProcess()
         self.renderings: Final = Renderings(self)
         self.rendered_findings: Final = RenderedFindings(self)
         self.semantic_tokens: Final = SemanticTokens(self)
@@ -207,7 +209,7 @@ class Session:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self.renderings.close()
+        await asyncio.gather(self.renderings.close(), self.results.close())
 
 
 def _folders(params: types.InitializeParams) -> list[Path]:

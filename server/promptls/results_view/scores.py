@@ -42,6 +42,14 @@ def scores_json(run: RunSummary) -> list[dict[str, Any]]:
     return [_metric_json(metric, list(units[metric.name].values())) for metric in run.metrics]
 
 
+def quick_scores_json(run: RunSummary) -> list[dict[str, Any]]:
+    """Each metric as the manifest sums it up: without intervals, and with bars of classes alone."""
+    return [
+        {**_metric_json(metric, []), "bars": _bars(metric, []) if metric.kind == "discrete" else []}
+        for metric in run.metrics
+    ]
+
+
 def number_of(metric: MetricSummary, cell: str) -> float | None:
     """A score as a number: 1 for the good class and 0 for another; None for a ranking and an empty cell."""
     if not cell or metric.kind == "ranking":

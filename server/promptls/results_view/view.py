@@ -15,7 +15,7 @@ from promptls.experiments.run_index import known_runs
 from promptls.results_view.comparisons import comparisons_json
 from promptls.results_view.kept import kept_by_tables
 from promptls.results_view.notes import notes_json, notes_of
-from promptls.results_view.scores import scores_json
+from promptls.results_view.scores import quick_scores_json, scores_json
 from promptls.text.failure import Failure
 
 # Runs of the experiment that the chart over its history shows.
@@ -36,19 +36,21 @@ _EXPECTED = (
 )
 
 
-def results_view(runs: Sequence[RunSummary]) -> dict[str, Any]:
+def results_view(runs: Sequence[RunSummary], *, quick: bool = False) -> dict[str, Any]:
     """The runs as JSON: the first is the one that the others are compared with, the last is shown.
 
-    Raises `Failure` where the table of one is gone.
+    A `quick` view is not `complete`: it has no intervals, classes and comparisons, for which tables are
+    read. Raises `Failure` where the table of one is gone.
     """
     return {
-        "runs": [_run(run) for run in runs],
-        "comparisons": comparisons_json(runs) if len(runs) > 1 else [],
+        "runs": [_run(run, quick=quick) for run in runs],
+        "comparisons": comparisons_json(runs) if len(runs) > 1 and not quick else [],
         "history": _history(runs[-1]),
+        "complete": not quick,
     }
 
 
-def _run(run: RunSummary) -> dict[str, Any]:
+def _run(run: RunSummary, *, quick: bool) -> dict[str, Any]:
     said = run_json(run)
     manifest = manifest_of(run.manifest)
     dataset = dataset_of(run)
@@ -77,14 +79,14 @@ def _run(run: RunSummary) -> dict[str, Any]:
         "dirty": (manifest.get("git") or {}).get("dirty"),
         "columns": said["columns"],
         "expected": expected_columns(said["columns"]),
-        "metrics": _metrics([run]),
+        "metrics": quick_scores_json(run) if quick else _metrics([run]),
         "byModel": [
             {"model": model, "scores": {metric.name: metric.text for metric in run.of_model(model)}}
             for model in run.models
         ]
         if len(run.models) > 1
         else [],
-        "classes": _classes([run]),
+        "classes": [] if quick else _classes([run]),
         "notes": notes_json(notes),
         "notesProblem": problem,
         "leftOut": [],

@@ -1,0 +1,81 @@
+"""The process that reads runs: `python -m promptls.results_view.process`, started by the language server.
+
+Questions come as JSON on standard input, one a line: `{"id", "question", "arguments"}`. Each is answered by
+a line on standard output, `{"id", "answer"}` or `{"id", "failure"}`, in the order in which they are done: a
+page of rows does not wait for a comparison. What was read of a table is kept for the next question. The end
+of standard input ends the process.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, TypeAlias
+
+from promptls.results_view import answers, asked_runs
+from promptls.text.failure import Failure, WrongUse
+
+log = logging.getLogger(__name__)
+
+Answer: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+QUESTIONS: Final[Mapping[str, Answer]] = {
+    "view": asked_runs.view_answer,
+    "report": asked_runs.report_answer,
+    "compare": asked_runs.compare_answer,
+    "rows": answers.rows_answer,
+    "pairs": answers.pairs_answer,
+    "messages": answers.messages_answer,
+    "note": answers.note_answer,
+    "numbers": answers.numbers_answer,
+    "export": answers.export_answer,
+}
+
+_AT_ONCE: Final = 4
+"""Questions that are worked on at once."""
+
+
+def main() -> int:
+    """Answers questions until there are no more; returns 0."""
+    # What a library prints must not stand among the answers.
+    output, sys.stdout = sys.stdout, sys.stderr
+    writing = threading.Lock()
+
+    def work(asked: Mapping[str, Any]) -> None:
+        line = json.dumps({"id": asked["id"], **_answered(asked)}, default=str)
+        with writing:
+            output.write(line + "\n")
+            output.flush()
+
+    with ThreadPoolExecutor(_AT_ONCE) as threads:
+        for line in sys.stdin:
+            threads.submit(work, json.loads(line))
+    return 0
+
+
+def _answered(asked: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return {"answer": QUESTIONS[asked["question"]](asked["arguments"])}
+    except Failure as failure:
+        return {"failure": _failure_json(failure)}
+    except OSError as error:
+        return {"failure": _failure_json(Failure(f"a file cannot be used: {error.strerror or error}"))}
+    except Exception as error:
+        log.exception("the question %s", asked["question"])
+        name = type(error).__name__
+        return {"failure": _failure_json(Failure(f"the results cannot be read ({name}); the log says more"))}
+
+
+def _failure_json(failure: Failure) -> dict[str, Any]:
+    path, line, column = failure.place or (None, None, None)
+    place = None if path is None else [str(path), line, column]
+    wrong = isinstance(failure, WrongUse)
+    return {"message": failure.message, "place": place, "remedy": failure.remedy, "wrongUse": wrong}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
