@@ -28,9 +28,34 @@ TEXTS = {
     "a printed value at the start, and deeper lines": "- name: a\n  content: |\n    {{ b }}\n      - c d\n"
     "    rest of it\n  role: user\n",
     "an anchor": "- name: &a\n  content: |\n    text\n    more\n- *a\n",
+    "tags that print nothing": "{# one #}\n{% for m in ms %}\n- name: a {{ m }}\n  content: |\n"
+    "    {{ m.text }}\n"
+    "    text {{ m.b }}\n    {{ m.c | trim }}\n    {%- if m.d %} x {% elif m.e %}\n    y \n    {% endif -%}\n"
+    "    {% set f = m.g %}\n    end \n{% endfor %}\n",
+    "branches that need their conditions": "- name: a\n{% if a %}\n  content: |\n    one\n{% else %}\n"
+    "  content: {{ b }}\n  content: [\n{% endif %}\n{% if c %}\n  role: user\n{% endif %}\n- x\n",
     "an object": "instruction: |\n  First.\n  Second.\nexamples:\n  - text: |\n      one\n      two\n",
 }
-TYPED = ("x", " ", "{{", "}}", "{{ a }}", "\n", "\t", ":", "#", "-", "'", "\u2028", "\u00e9", "two words", "")
+TYPED = (
+    "x",
+    " ",
+    "{{",
+    "}}",
+    "{{ a }}",
+    "\n",
+    "\t",
+    ":",
+    "#",
+    "'",
+    "\u2028",
+    "\u00e9",
+    "two words",
+    "",
+    "-",
+    "%}",
+    "{% if y %}",
+    "else",
+)
 
 
 def roots_of(source: Source) -> list[tuple[Node, ...]]:
@@ -61,18 +86,43 @@ def test_the_trees_after_edits_are_those_of_the_text_read_anew(text: str, data: 
     ("place", "is_retyped"),
     [
         ("cond {{ x", True),
-        ("x }} line", False),
+        ("x }} line", True),
         ("line.\n    Third", True),
-        ("irst line", False),
+        ("irst line", True),
+        ("|\n", False),
         (": line # no", True),
         ("ole", False),
     ],
 )
-def test_only_lines_of_plain_text_behind_the_first_are_retyped(place: str, is_retyped: bool) -> None:
+def test_only_lines_of_plain_text_are_retyped(place: str, is_retyped: bool) -> None:
     text = TEXTS["lines with tags and signs"]
     source = Source.of(text)
     roots_of(source)
     offset = text.index(place)
+
+    edited = source.edited(Span(offset, offset), "x")
+
+    chunk = edited.located(offset).chunk
+    before = source.located(offset).chunk
+    assert (retyped(chunk, chunk_yaml(before).roots) is not None) is is_retyped
+
+
+@pytest.mark.parametrize(
+    ("place", "is_retyped"),
+    [
+        ("m.text }}", False),
+        ("m.c |", True),
+        ("m.d %}", True),
+        ("elif m.e", False),
+        ("m.g", True),
+        ("one #", True),
+    ],
+)
+def test_tags_that_print_nothing_are_retyped(place: str, is_retyped: bool) -> None:
+    text = TEXTS["tags that print nothing"]
+    source = Source.of(text)
+    roots_of(source)
+    offset = text.index(place) + 1
 
     edited = source.edited(Span(offset, offset), "x")
 

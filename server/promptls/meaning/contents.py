@@ -69,7 +69,7 @@ def before_typing(chunk: Chunk) -> Chunk | None:
     The tags are the same then, the lines are, and each line of the content is text or none as it was.
     None where anything else may have changed.
     """
-    if chunk.before is None or chunk_yaml(chunk).retyped != "content":
+    if chunk.before is None or not chunk.has_same_tags or chunk_yaml(chunk).retyped != "content":
         return None
     return chunk.before.chunk
 

@@ -51,7 +51,7 @@ class Chunk:
     @property
     def has_same_tags(self) -> bool:
         """Whether an edit made the chunk of another one and left the text of every tag as it was."""
-        return self.before is not None
+        return self.before is not None and self.before.has_same_tags
 
     @cached_property
     def has_content(self) -> bool:
@@ -69,11 +69,16 @@ class Chunk:
 
 
 class Before(NamedTuple):
-    """How a chunk came about: what it was, the span of that which was edited, and by how much it grew."""
+    """How a chunk came about: what it was, the span of that which was edited, and by how much it grew.
+
+    There are as many tags as before, of the same kinds; `has_same_tags` says that their texts are the
+    same too.
+    """
 
     chunk: Chunk
     edited: Span
     growth: int
+    has_same_tags: bool
 
 
 def succeed(old: Chunk, new: Chunk, edited: Span) -> None:
@@ -85,14 +90,17 @@ def succeed(old: Chunk, new: Chunk, edited: Span) -> None:
     old.before = None  # or each edit would hold on to all those before it
     if new is old:
         return
-    if len(old.tags) != len(new.tags) or any(
-        one.text != other.text or one.kind != other.kind or one.unclosed != other.unclosed
-        for one, other in zip(old.tags, new.tags, strict=True)
-    ):
+    if len(old.tags) != len(new.tags):
         return
-    new.before = Before(old, edited, new.length - old.length)
-    for fact in FACTS_OF_TAGS & old.kept.keys():
-        new.kept[fact] = old.kept[fact]
+    has_same_tags = True
+    for one, other in zip(old.tags, new.tags, strict=True):
+        if one.kind != other.kind or one.unclosed != other.unclosed:
+            return
+        has_same_tags = has_same_tags and one.text == other.text
+    new.before = Before(old, edited, new.length - old.length, has_same_tags)
+    if has_same_tags:
+        for fact in FACTS_OF_TAGS & old.kept.keys():
+            new.kept[fact] = old.kept[fact]
 
 
 FACTS_OF_TAGS: Final[set[object]] = set()

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.group import Piece
+from promptls.syntax.group import Piece, united
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.statements import MIDDLES
 from promptls.syntax.problem import Related, SyntaxProblem
 from promptls.syntax.source import Source
-from promptls.text.span import Span
+from promptls.text.span import NOWHERE, Span
 
 _CLOSERS: Final = {
     f"end{keyword}": keyword
@@ -81,13 +81,9 @@ def loose_tags(piece: Piece) -> tuple[BlockTag, ...]:
     """The tags of a piece whose partner is outside of it; spans count from the piece's start."""
     if isinstance(piece, Chunk):
         return chunk_blocks(piece).loose
+    if not _loose_words(piece):
+        return ()  # the tags inside move with every letter, and need not be placed to know this
     known = piece.kept.get(loose_tags)
-    if known is None and piece.before is not None and piece.before[0].get(loose_tags) == ():
-        _, old, new = piece.before
-        if (isinstance(old, Chunk) or loose_tags in old.kept) and _without_places(old) == _without_places(
-            new
-        ):
-            known = piece.kept[loose_tags] = ()
     if known is None:
         placed = [
             tag._replace(span=tag.span.shifted(start))
@@ -97,10 +93,6 @@ def loose_tags(piece: Piece) -> tuple[BlockTag, ...]:
         numbered = [tag._replace(place=number) for number, tag in enumerate(placed)]
         known = piece.kept[loose_tags] = _match(numbered, [])
     return known  # type: ignore[return-value]  # put there above
-
-
-def _without_places(piece: Piece) -> list[tuple[str, str]]:
-    return [(tag.action, tag.keyword) for tag in loose_tags(piece)]
 
 
 def _match(tags: Iterable[BlockTag], pairs: list[Pair]) -> tuple[BlockTag, ...]:
@@ -126,6 +118,19 @@ def _match(tags: Iterable[BlockTag], pairs: list[Pair]) -> tuple[BlockTag, ...]:
         loose += [opening, *middles]
     loose.sort(key=lambda tag: tag.place)
     return tuple(loose)
+
+
+def _words(tags: Iterable[BlockTag]) -> tuple[tuple[str, str], ...]:
+    return tuple([(tag.action, tag.keyword) for tag in tags])
+
+
+def _joined_words(pieces: list[tuple[tuple[str, str], ...]]) -> tuple[tuple[str, str], ...]:
+    words = [word for piece in pieces for word in piece]
+    return _words(_match([BlockTag(*word, NOWHERE, number) for number, word in enumerate(words)], []))
+
+
+_loose_words: Final = united(lambda chunk: _words(chunk_blocks(chunk).loose), _joined_words, of_tags=True)
+"""What the tags of a piece whose partner is outside of it do, and to which blocks, without their places."""
 
 
 def _divides(middle: BlockTag, opening: BlockTag, before: list[BlockTag]) -> bool:

@@ -1,29 +1,53 @@
-"""The YAML of a chunk in which somebody types inside the text of a block scalar.
+"""The YAML of a chunk in which somebody types inside the text of a block scalar, or inside a tag.
 
 Most keystrokes put a letter into a line of a `|` block. They change that scalar's text and move
-what stands behind; nothing that libyaml decides can change, so it is not asked again. Whatever
-is not certainly of this kind is read anew.
+what stands behind; nothing that libyaml decides can change, so it is not asked again. A letter
+inside a tag that prints nothing to the YAML only moves what stands behind. Whatever is not certainly
+of these kinds is read anew.
 """
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.projection import PLACEHOLDER
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.projection import PLACEHOLDER, begins_text, stands_alone
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
 from promptls.text.span import Span
 
+_BREAK = re.compile(r"[\n\r]")
 _BREAKS = ("\n", "\r", "\x85", "\u2028", "\u2029", "\ufeff")
+_DELIMITER = 2
+"""How many characters begin and end a tag."""
 
 
 class _Typed(NamedTuple):
-    """An edit in one line of text: what it replaced, how the chunk grew, and the line before and after."""
+    """An edit in one line of text: where, how the chunk grew, and the line before and after.
 
-    span: Span
+    `at` is where the edit begins, or where the line's last word ends before it.
+    """
+
+    at: int
     growth: int
     before: str
     after: str
+    line_end: int
+
+
+class _Change(NamedTuple):
+    """What becomes of the trees: the block that gets a text, and by how much what stands behind moves.
+
+    `end_growth` is how far the end of the block moves: spaces at its very end do not count.
+    """
+
+    at: int
+    growth: int
+    block: Scalar | None = None
+    text: str = ""
+    end_growth: int = 0
 
 
 class Retyped(NamedTuple):
@@ -35,29 +59,73 @@ class Retyped(NamedTuple):
 
 def retyped(chunk: Chunk, roots: tuple[Node, ...]) -> Retyped | None:
     """The trees of a chunk, by those of the chunk that it was; None where they must be read anew."""
+    if _is_in_silent_tag(chunk) and chunk.before is not None:
+        change = _Change(chunk.before.edited.start, chunk.before.growth)
+        return Retyped(tuple([_changed(root, change) for root in roots]), None)
     typed = _typed(chunk)
     if typed is None:
         return None
     made = []
     keys: set[str | None] = set()
     for root in roots:
-        found = _block_at(root, typed.span, None)
-        if found is None or not _is_inside(chunk, found[0], typed):
+        found = _block_at(root, typed.at, None)
+        if found is None or not _is_below_header(chunk, found[0], typed):
             return None
         block, key = found
         text = _text(block, typed)
         if text is None:
             return None
         keys.add(key)
-        made.append(_moved(root, block, text, typed))
+        end_growth = typed.growth
+        if block.span.end <= typed.line_end:  # it ends with the last word of the line
+            end_growth = len(typed.after.rstrip(" ")) - len(typed.before.rstrip(" "))
+        made.append(_changed(root, _Change(typed.at, typed.growth, block, text, end_growth)))
     return Retyped(tuple(made), keys.pop() if len(keys) == 1 else None)
 
 
+def _is_in_silent_tag(chunk: Chunk) -> bool:
+    """Whether the edit that made the chunk stands inside one tag that prints nothing, neither before nor now.
+
+    What a tag prints on a line of its own counts as nothing, but for the beginning of a text. A statement
+    must be of the same block as before.
+    """
+    if chunk.before is None:
+        return False
+    old, span, growth, _ = chunk.before
+    if _BREAK.search(chunk.text, span.start, span.end + growth) or _BREAK.search(old.text, *span):
+        return False
+    for former, tag in zip(old.tags, chunk.tags, strict=True):
+        if former.span.end <= span.start:
+            continue
+        if span.start < former.span.start + _DELIMITER or span.end > former.span.end - _DELIMITER:
+            return False
+        if len(tag.text) - len(former.text) != growth or tag.unclosed or _edges(tag) != _edges(former):
+            return False
+        if tag.kind == "statement":
+            return _block_word(tag) == _block_word(former)
+        if tag.kind == "output":
+            return all(
+                stands_alone(*each) and not begins_text(*each) for each in ((old, former), (chunk, tag))
+            )
+        return tag.kind == "comment"
+    return False
+
+
+def _edges(tag: Tag) -> tuple[bool, bool]:
+    return tag.trims_before, tag.trims_after
+
+
+def _block_word(tag: Tag) -> tuple[str, bool, bool]:
+    """What a statement says of blocks."""
+    statement = tag_tree(tag).statement
+    return statement.keyword, statement.opens_block, "else" in tag.text
+
+
 def _typed(chunk: Chunk) -> _Typed | None:
-    """The edit that made the chunk, where it stands in a line that begins with text and ends with it."""
+    """The edit that made the chunk, where it stands in a line behind the line's first character of text."""
     if chunk.before is None:
         return None
-    old, span, growth = chunk.before
+    old, span, growth, _ = chunk.before
     inserted = chunk.text[span.start : span.end + growth]
     if not inserted.isprintable() or any(mark in old.text[span.start : span.end] for mark in _BREAKS):
         return None
@@ -67,11 +135,11 @@ def _typed(chunk: Chunk) -> _Typed | None:
         return None
     first = begin + len(old.text[begin:end]) - len(old.text[begin:end].lstrip(" "))
     before, after = _projected(old, begin, first, end), _projected(chunk, begin, first, end + growth)
-    if first >= span.start or before is None or after is None:
+    if first >= span.start or before is None or after is None or not (before + after).isprintable():
         return None
-    if not (before + after).isprintable() or after.endswith(" ") or before.endswith(" "):
+    if (before.endswith(" ") or after.endswith(" ")) and _is_trimmed(old, end):
         return None
-    return _Typed(span, growth, before, after)
+    return _Typed(min(span.start, first + len(before.rstrip(" "))), growth, before, after, end)
 
 
 def _projected(chunk: Chunk, begin: int, first: int, end: int) -> str | None:
@@ -88,24 +156,29 @@ def _projected(chunk: Chunk, begin: int, first: int, end: int) -> str | None:
     return line
 
 
-def _block_at(node: Node, span: Span, key: str | None) -> tuple[Scalar, str | None] | None:
-    """The block scalar that holds the span, and its key; `key` is that of the node."""
-    if not (node.span.start < span.start and span.end <= node.span.end):
+def _is_trimmed(chunk: Chunk, end: int) -> bool:
+    """Whether the tag behind a place takes the white space there away."""
+    following = next((tag for tag in chunk.tags if tag.span.start >= end), None)
+    return following is not None and following.trims_before
+
+
+def _block_at(node: Node, offset: int, key: str | None) -> tuple[Scalar, str | None] | None:
+    """The block scalar that holds the offset, and its key; `key` is that of the node."""
+    if not node.span.start < offset <= node.span.end:
         return None
     if isinstance(node, Scalar):
         return (node, key) if node.style == "|" else None
     if isinstance(node, Sequence):
-        found = (_block_at(item, span, None) for item in node.items)
+        found = (_block_at(item, offset, None) for item in node.items)
     else:
-        found = (_block_at(entry.value, span, key_text(entry)) for entry in node.entries)
+        found = (_block_at(entry.value, offset, key_text(entry)) for entry in node.entries)
     return next((each for each in found if each is not None), None)
 
 
-def _is_inside(chunk: Chunk, block: Scalar, typed: _Typed) -> bool:
-    """Whether the line is one behind the block's first line of text, which decides its indentation."""
+def _is_below_header(chunk: Chunk, block: Scalar, typed: _Typed) -> bool:
+    """Whether the line is one of the block's text, and not that of its `|`."""
     head = chunk.text.find("\n", block.span.start)
-    first = chunk.text.find("\n", head + 1) if head >= 0 else -1
-    return 0 <= first < typed.span.start and bool(chunk.text[head + 1 : first].strip(" "))
+    return 0 <= head < typed.at
 
 
 def _text(block: Scalar, typed: _Typed) -> str | None:
@@ -119,20 +192,22 @@ def _text(block: Scalar, typed: _Typed) -> str | None:
     return "\n".join(lines)
 
 
-def _moved(node: Node, block: Scalar, text: str, typed: _Typed) -> Node:
-    span = node.span
-    if span.start > typed.span.start:
-        span = span.shifted(typed.growth)
-    elif span.start <= block.span.start and span.end >= block.span.end:
-        span = Span(span.start, span.end + typed.growth)
-    elif span.end < typed.span.start:
+def _changed(node: Node, change: _Change) -> Node:
+    """The node after the edit; the same one where it ends before it."""
+    start, end = node.span
+    block = change.block
+    if end < change.at:
         return node
+    if start > change.at:
+        span = Span(start + change.growth, end + change.growth)
+    elif block is not None and end == block.span.end:
+        span = Span(start, end + change.end_growth)
+    else:
+        span = Span(start, end + change.growth)
     if isinstance(node, Scalar):
-        return Scalar(span, text if node is block else node.text, node.style, node.tag, node.dynamic)
+        text = change.text if node is block else node.text
+        return Scalar(span, text, node.style, node.tag, node.dynamic)
     if isinstance(node, Sequence):
-        return Sequence(span, tuple([_moved(item, block, text, typed) for item in node.items]))
-    entries = [
-        Entry(_moved(entry.key, block, text, typed), _moved(entry.value, block, text, typed))
-        for entry in node.entries
-    ]
+        return Sequence(span, tuple([_changed(item, change) for item in node.items]))
+    entries = [Entry(_changed(entry.key, change), _changed(entry.value, change)) for entry in node.entries]
     return Mapping(span, tuple(entries))

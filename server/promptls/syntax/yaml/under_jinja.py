@@ -40,12 +40,14 @@ _MOST_ALIASES: Final = 100
 class ChunkYaml(NamedTuple):
     """The trees of a chunk's readings, their errors, and the anchors that other chunks must define.
 
-    `retyped` is the key whose text is all that an edit has changed, where that is certain.
+    `is_read_together` says that the branches of its `if` blocks stand in one tree. `retyped` is the key
+    whose text is all that an edit has changed, where that is certain.
     """
 
     roots: tuple[Node, ...]
     problems: tuple[SyntaxProblem, ...]
     aliases: tuple[tuple[str, Span], ...]
+    is_read_together: bool = False
     retyped: str | None = None
 
 
@@ -60,9 +62,10 @@ def _chunk_yaml(chunk: Chunk) -> ChunkYaml:
     if chunk.before is not None:
         known = chunk.before.chunk.kept.get(_chunk_yaml)
         if isinstance(known, ChunkYaml) and known.roots and not known.problems and not known.aliases:
-            again = retyped(chunk, known.roots)
+            # Which branches count depends on their conditions, where they are not read together.
+            again = retyped(chunk, known.roots) if chunk.has_same_tags or known.is_read_together else None
             if again is not None:
-                return ChunkYaml(again.roots, (), (), again.key)
+                return ChunkYaml(again.roots, (), (), known.is_read_together, again.key)
     return _read(chunk)
 
 
@@ -72,7 +75,7 @@ chunk_yaml: Final = kept(_chunk_yaml)
 def _read(chunk: Chunk) -> ChunkYaml:
     together = _reading(chunk, {})
     if together.composed.error is None:
-        return _without_error([together])
+        return _without_error([together])._replace(is_read_together=True)
     ifs = [pair for pair in chunk_blocks(chunk).pairs if pair.keyword == "if"]
     if not ifs:
         return ChunkYaml((), _problem(chunk, together), together.aliases)
