@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import {
+  type ClientCapabilities,
   CloseAction,
   LanguageClient,
   type Middleware,
@@ -57,6 +58,12 @@ export function createClient(
   return client;
 }
 
+/** Says to the server that the extension has something that other clients do not have. */
+export function sayOfUs(capabilities: ClientCapabilities, what: string): void {
+  const said = (capabilities.experimental ?? {}) as { promptls?: object };
+  capabilities.experimental = { ...said, promptls: { ...said.promptls, [what]: true } };
+}
+
 /**
  * Says that panels are there, so that the server answers with data and opens no document by itself; and takes
  * our commands from the server's list, because they are registered here, from the start and with a panel.
@@ -64,7 +71,7 @@ export function createClient(
 function panels(commands: readonly string[]): StaticFeature {
   return {
     fillClientCapabilities(capabilities) {
-      capabilities.experimental = { ...(capabilities.experimental as object | undefined), promptls: { panels: true } };
+      sayOfUs(capabilities, "panels");
     },
     preInitialize(capabilities) {
       const provider = capabilities.executeCommandProvider;

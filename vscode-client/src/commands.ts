@@ -10,6 +10,7 @@ import type { RunResult } from "./protocol";
 import type { ResultsPanel } from "./results/panel";
 import type { ResultsArguments } from "./results/view";
 import type { Session } from "./session";
+import { newPrompt } from "./newPrompt";
 import { setKey } from "./setKey";
 import type { TruncationPanel } from "./truncation/panel";
 
@@ -31,6 +32,7 @@ export interface CommandContext {
   results: ResultsPanel;
   keys: Keys;
   log: vscode.LogOutputChannel;
+  extension: vscode.Uri;
   extensionVersion: string;
 }
 
@@ -58,6 +60,7 @@ export function registerCommands(context: CommandContext): vscode.Disposable {
     "promptls.showResults": (given) =>
       isRun(given) ? results.show(given) : showResults(given),
     "promptls.compareRuns": onPrompt((argument) => results.show(argument, "Compare")),
+    "promptls.newPrompt": () => newPrompt(context.extension),
     "promptls.setKey": () => setKey(keys),
     "promptls.restartServer": () => session.start(true),
     "promptls.showLog": () => {

@@ -39,7 +39,16 @@ export function activate(context: vscode.ExtensionContext): void {
     preview,
     truncation,
     results,
-    registerCommands({ session: started, preview, truncation, results, keys, log, extensionVersion }),
+    registerCommands({
+      session: started,
+      preview,
+      truncation,
+      results,
+      keys,
+      log,
+      extension: context.extensionUri,
+      extensionVersion,
+    }),
     vscode.window.registerWebviewPanelSerializer(PREVIEW_VIEW, {
       deserializeWebviewPanel: async (panel, state: unknown) => {
         preview.adopt(panel, (state as { uri?: string } | undefined)?.uri);

@@ -1,21 +1,16 @@
 /** The life of the server: found, started, replaced, stopped. */
 
-import { randomUUID } from "node:crypto";
-
 import * as vscode from "vscode";
-import {
-  ExecuteCommandRequest,
-  type LanguageClient,
-  State,
-  WorkDoneProgress,
-  WorkDoneProgressCancelNotification,
-} from "vscode-languageclient/node";
+import { ExecuteCommandRequest, type LanguageClient, State } from "vscode-languageclient/node";
 
 import { type ClientChannels, createClient } from "./client";
 import { addExperiments, EnvironmentError, type EnvironmentPlace, type EnvironmentTools, ownEnvironment } from "./environment";
 import type { Keys } from "./keys";
 import { runProcess } from "./process";
-import { CHANGED, type ChangedParams } from "./protocol";
+import { requestWithProgress } from "./progress";
+import { hasModels, ModelAnswers } from "./models/answer";
+import { modelsFeature } from "./models/feature";
+import { CHANGED, type ChangedParams, ROW_VERDICTS, type RowVerdictsParams } from "./protocol";
 import { choosePython, selectedPython } from "./python";
 import { oneAtATime } from "./restart";
 import { isSameServer, resolveServer, type ServerCommand } from "./server";
@@ -31,6 +26,8 @@ export class Session implements vscode.Disposable {
   readonly #keys: Keys;
   readonly #changed = new vscode.EventEmitter<ChangedParams>();
   readonly #started = new vscode.EventEmitter<void>();
+  readonly #verdicts = new vscode.EventEmitter<RowVerdictsParams>();
+  readonly #models: ModelAnswers;
   readonly #enqueue: () => Promise<void>;
   #client: LanguageClient | undefined;
   #server: ServerCommand | undefined;
@@ -40,6 +37,8 @@ export class Session implements vscode.Disposable {
   readonly onChanged = this.#changed.event;
   /** Another server answers from now on. */
   readonly onStarted = this.#started.event;
+  /** Rows of a run that is followed are finished. */
+  readonly onVerdicts = this.#verdicts.event;
 
   constructor(
     context: vscode.ExtensionContext,
@@ -53,6 +52,7 @@ export class Session implements vscode.Disposable {
     this.#status = status;
     this.#commands = commands;
     this.#keys = keys;
+    this.#models = new ModelAnswers(context.languageModelAccessInformation);
     this.#enqueue = oneAtATime(() => this.#replace());
   }
 
@@ -77,11 +77,7 @@ export class Session implements vscode.Disposable {
     return (await client.sendRequest(ExecuteCommandRequest.type, params, token)) as Result;
   }
 
-  /**
-   * As `execute`, with a notification that shows the progress and can cancel. The progress is asked for under a
-   * token of our own, because the language client shows that of the server where nothing can be cancelled.
-   * Cancelling `token` cancels it too.
-   */
+  /** As `execute`, with a notification that shows the progress and can cancel. Cancelling `token` cancels it too. */
   async executeWithProgress<Result>(
     command: string,
     argument: object,
@@ -89,33 +85,8 @@ export class Session implements vscode.Disposable {
     token?: vscode.CancellationToken,
   ): Promise<Result> {
     const client = await this.#runningClient();
-    const workDoneToken = `${command}-${randomUUID()}`;
-    return vscode.window.withProgress(
-      { location: vscode.ProgressLocation.Notification, title, cancellable: true },
-      async (progress, cancelled) => {
-        let reported = 0;
-        const cancel = () => client.sendNotification(WorkDoneProgressCancelNotification.type, { token: workDoneToken });
-        const subscriptions = [
-          client.onProgress(WorkDoneProgress.type, workDoneToken, (value) => {
-            if (value.kind === "end") {
-              return;
-            }
-            const { message } = value;
-            const percentage = value.percentage ?? reported;
-            progress.report({ increment: percentage - reported, ...(message === undefined ? {} : { message }) });
-            reported = percentage;
-          }),
-          cancelled.onCancellationRequested(cancel),
-          ...(token === undefined ? [] : [token.onCancellationRequested(cancel)]),
-        ];
-        try {
-          const params = { command, arguments: [await this.#keys.withKeys(command, argument)], workDoneToken };
-          return (await client.sendRequest(ExecuteCommandRequest.type, params)) as Result;
-        } finally {
-          vscode.Disposable.from(...subscriptions).dispose();
-        }
-      },
-    );
+    const params = { command, arguments: [await this.#keys.withKeys(command, argument)] };
+    return (await requestWithProgress(client, params, title, token)) as Result;
   }
 
   async #runningClient(): Promise<LanguageClient> {
@@ -141,6 +112,7 @@ export class Session implements vscode.Disposable {
   dispose(): void {
     this.#changed.dispose();
     this.#started.dispose();
+    this.#verdicts.dispose();
     void this.stop();
   }
 
@@ -164,6 +136,12 @@ export class Session implements vscode.Disposable {
       client.onNotification(CHANGED, (params: ChangedParams) => {
         this.#changed.fire(params);
       });
+      client.onNotification(ROW_VERDICTS, (params: RowVerdictsParams) => {
+        this.#verdicts.fire(params);
+      });
+      if (hasModels()) {
+        client.registerFeature(modelsFeature(client, this.#models, this.#channels.log));
+      }
       this.#client = client;
       await client.start();
       this.#status.running(server, version);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 from pygls.exceptions import JsonRpcException
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from promptls.protocol.session import Session
 
 ASK_MODEL: Final = "promptls/askModel"
-"""The request: `{"model": "<vendor>/<family>", "messages", "parameters"}`.
+"""The request: `{"run", "model": "<vendor>/<family>", "messages", "parameters"}`; `run` is the same in one run.
 
 The answer is `{"text", "model", "inputTokens", "outputTokens"}`, the counts null where they are not known, or
 `{"error": {"code", "message"}}` with one of the codes `notFound`, `noPermissions`, `blocked`, `failed`.
@@ -27,9 +28,11 @@ def editor_of(session: Session) -> AskEditor | None:
     if not session.flags.models:
         return None
 
+    run = str(uuid4())
+
     async def ask(question: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
-            answer = await session.server.protocol.ask_json(ASK_MODEL, dict(question))
+            answer = await session.server.protocol.ask_json(ASK_MODEL, {"run": run, **question})
         except JsonRpcException as error:
             return _failed(error.message)
         return answer if isinstance(answer, dict) else _failed("the editor gave no answer")

@@ -97,7 +97,8 @@ export function askedRuns(
   const whole = new Map<string, AskedRun>();
   const some = new Map<string, { uri: string; experiment: string; numbers: Set<number> }>();
   const examples: AskedRun[] = [];
-  const isOut = (data: TestData) => excluded.some((each) => isSame(each, data));
+  const out = new Set(excluded.map(wholeIdOf));
+  const isOut = (data: TestData) => out.has(wholeIdOf(data));
   for (const data of chosen) {
     if (isOut(data)) {
       continue;
@@ -152,7 +153,7 @@ function keyOf(uri: string, experiment: string): string {
   return JSON.stringify([uri, experiment]);
 }
 
-function isSame(one: TestData, other: TestData): boolean {
-  return one.kind === other.kind && one.uri === other.uri && idOf(one) === idOf(other) &&
-    ("experiment" in one ? one.experiment : "") === ("experiment" in other ? other.experiment : "");
+/** An id that is unique among all tests. */
+function wholeIdOf(data: TestData): string {
+  return JSON.stringify([data.uri, "experiment" in data ? data.experiment : "", idOf(data)]);
 }

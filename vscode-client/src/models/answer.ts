@@ -1,0 +1,158 @@
+/** Models of the editor, for runs: `promptls/askModel` is answered with what `vscode.lm` says. */
+
+import * as vscode from "vscode";
+
+export interface ModelQuestion {
+  /** The run that asks; a refusal holds for the whole of it. */
+  run: string;
+  /** `<vendor>/<family>`. */
+  model: string;
+  messages: { role: string; content: unknown }[];
+  parameters: Record<string, unknown>;
+}
+
+export type ModelAnswer =
+  | { text: string; model: string; inputTokens: number | null; outputTokens: number | null }
+  | { error: { code: ErrorCode; message: string } };
+
+type ErrorCode = "notFound" | "noPermissions" | "blocked" | "failed";
+
+const CODES: Record<string, ErrorCode> = { NotFound: "notFound", NoPermissions: "noPermissions", Blocked: "blocked" };
+
+const JUSTIFICATION = "An experiment that you have started asks this model about rows of your data set.";
+
+/** False in editors that are built on VS Code and have no such interface. */
+export function hasModels(): boolean {
+  return typeof (vscode.lm as typeof vscode.lm | undefined)?.selectChatModels === "function";
+}
+
+/** Returns the models that the editor offers, as `<vendor>/<family>`. */
+export async function offeredModels(): Promise<string[]> {
+  const models = await vscode.lm.selectChatModels();
+  return [...new Set(models.map(({ vendor, family }) => `${vendor}/${family}`))];
+}
+
+/** Answers questions of runs. VS Code asks the user before a model is used for the first time. */
+export class ModelAnswers {
+  readonly #access: vscode.LanguageModelAccessInformation | undefined;
+  /** Models whose use was refused, with the run. */
+  readonly #refused = new Map<string, string>();
+  /** One question at a time until the user has answered: otherwise each row would ask. */
+  readonly #asking = new Map<string, Promise<unknown>>();
+
+  constructor(access: vscode.LanguageModelAccessInformation | undefined) {
+    this.#access = access;
+  }
+
+  /** Resolves with the whole answer, or with why there is none; never rejects. */
+  async answer(question: ModelQuestion, token: vscode.CancellationToken): Promise<ModelAnswer> {
+    try {
+      const model = await chosen(question.model);
+      if (model === undefined) {
+        return { error: { code: "notFound", message: "" } };
+      }
+      if (this.#access?.canSendRequest(model) === true) {
+        return await complete(model, question, token);
+      }
+      return await this.#afterOthers(question, () => complete(model, question, token));
+    } catch (error) {
+      return { error: wordsOf(error) };
+    }
+  }
+
+  async #afterOthers(question: ModelQuestion, ask: () => Promise<ModelAnswer>): Promise<ModelAnswer> {
+    const key = JSON.stringify([question.run, question.model]);
+    while (this.#asking.has(key)) {
+      await this.#asking.get(key);
+    }
+    const refusal = this.#refused.get(key);
+    if (refusal !== undefined) {
+      return { error: { code: "noPermissions", message: refusal } };
+    }
+    const asked = ask();
+    const settled = asked.catch((error: unknown) => {
+      const { code, message } = wordsOf(error);
+      if (code === "noPermissions") {
+        this.#refused.set(key, message);
+      }
+    });
+    this.#asking.set(key, settled);
+    try {
+      return await asked;
+    } finally {
+      await settled;
+      this.#asking.delete(key);
+    }
+  }
+}
+
+/** The model of a family; a name may also end in the model's own id. */
+async function chosen(name: string): Promise<vscode.LanguageModelChat | undefined> {
+  const slash = name.indexOf("/");
+  const [vendor, rest] = [name.slice(0, slash), name.slice(slash + 1)];
+  const [byFamily] = await vscode.lm.selectChatModels({ vendor, family: rest });
+  return byFamily ?? (await vscode.lm.selectChatModels({ vendor, id: rest }))[0];
+}
+
+async function complete(
+  model: vscode.LanguageModelChat,
+  question: ModelQuestion,
+  token: vscode.CancellationToken,
+): Promise<ModelAnswer> {
+  const messages = question.messages.map(messageOf);
+  const options = { justification: JUSTIFICATION, modelOptions: question.parameters };
+  const response = await model.sendRequest(messages, options, token);
+  let text = "";
+  for await (const piece of response.text) {
+    text += piece;
+  }
+  const inputTokens = await tokensOf(model, messages, token);
+  const outputTokens = await tokensOf(model, [text], token);
+  return { text, model: model.id, inputTokens, outputTokens };
+}
+
+/** These models know no system messages: what they hold goes out as the user's. */
+function messageOf({ role, content }: ModelQuestion["messages"][number]): vscode.LanguageModelChatMessage {
+  const text = textOf(content);
+  return role === "assistant" ? vscode.LanguageModelChatMessage.Assistant(text) : vscode.LanguageModelChatMessage.User(text);
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") {
+    return content;
+  }
+  const parts: unknown[] = Array.isArray(content) ? content : [content];
+  return parts
+    .map((part) => {
+      if (typeof part === "object" && part !== null && "text" in part && typeof part.text === "string") {
+        return part.text;
+      }
+      if (typeof part === "string") {
+        return part;
+      }
+      throw new Error("the prompt has content that is no text, which promptls does not send to models of VS Code");
+    })
+    .join("\n");
+}
+
+/** The model's own count, or null where it has none. */
+async function tokensOf(
+  model: vscode.LanguageModelChat,
+  texts: readonly (string | vscode.LanguageModelChatMessage)[],
+  token: vscode.CancellationToken,
+): Promise<number | null> {
+  try {
+    const counts = await Promise.all(texts.map((text) => model.countTokens(text, token)));
+    return counts.reduce((sum, count) => sum + count, 0);
+  } catch {
+    return null;
+  }
+}
+
+function wordsOf(error: unknown): { code: ErrorCode; message: string } {
+  if (error instanceof vscode.LanguageModelError) {
+    const cause = error.cause instanceof Error ? error.cause.message : "";
+    return { code: CODES[error.code] ?? "failed", message: [error.message, cause].filter((words) => words !== "").join(": ") };
+  }
+  return { code: "failed", message: error instanceof Error ? error.message : String(error) };
+}

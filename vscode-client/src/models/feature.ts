@@ -1,0 +1,39 @@
+/** What ties the models of the editor to a language client: runs ask for them, and completion knows their names. */
+
+import * as vscode from "vscode";
+import type { LanguageClient, StaticFeature } from "vscode-languageclient/node";
+
+import { sayOfUs } from "../client";
+import { type ModelAnswer, type ModelAnswers, type ModelQuestion, offeredModels } from "./answer";
+
+/** Answers the server's questions for models, and tells it of their names as they change. */
+export function modelsFeature(client: LanguageClient, answers: ModelAnswers, log: vscode.LogOutputChannel): StaticFeature {
+  const subscriptions: vscode.Disposable[] = [];
+
+  async function tell(): Promise<void> {
+    try {
+      await client.sendNotification("promptls/editorModels", { models: await offeredModels() });
+    } catch (error) {
+      log.warn(`The models of the editor cannot be listed: ${String(error)}`);
+    }
+  }
+
+  return {
+    fillClientCapabilities(capabilities) {
+      sayOfUs(capabilities, "models");
+    },
+    initialize() {
+      subscriptions.push(
+        client.onRequest<ModelAnswer, never>("promptls/askModel", (question: ModelQuestion, token: vscode.CancellationToken) =>
+          answers.answer(question, token),
+        ),
+        vscode.lm.onDidChangeChatModels(() => void tell()),
+      );
+      void tell();
+    },
+    getState: () => ({ kind: "static" }),
+    clear() {
+      vscode.Disposable.from(...subscriptions.splice(0)).dispose();
+    },
+  };
+}

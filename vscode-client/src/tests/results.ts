@@ -1,0 +1,72 @@
+/** Verdicts on rows and examples, as results of tests. */
+
+import * as vscode from "vscode";
+
+import { type ExperimentRows, millisecondsOf, type RowVerdict } from "./items";
+
+/** Shows a verdict as the result of a test, with what was expected beside what came. */
+export function show(run: vscode.TestRun, item: vscode.TestItem, verdict: RowVerdict): void {
+  const duration = millisecondsOf(verdict);
+  if (verdict.state === "passed") {
+    run.passed(item, duration);
+    return;
+  }
+  const message =
+    verdict.expected === null
+      ? new vscode.TestMessage(withAnswer(verdict))
+      : vscode.TestMessage.diff(verdict.message, verdict.expected, verdict.actual);
+  if (item.uri !== undefined && item.range !== undefined) {
+    message.location = new vscode.Location(item.uri, item.range);
+  }
+  if (verdict.state === "failed") {
+    run.failed(item, message, duration);
+  } else {
+    run.errored(item, message, duration);
+  }
+}
+
+function withAnswer({ message, actual }: RowVerdict): string {
+  return actual === "" ? message : `${message}\n\nThe answer:\n${actual}`;
+}
+
+/** What is shown of the tests of each experiment: a verdict is shown again when it is another one. */
+export class KnownResults {
+  readonly #shown = new WeakMap<vscode.TestItem, Map<string, string>>();
+
+  /** Shows the results of runs that were made elsewhere, or before this window was opened. */
+  showNew(controller: vscode.TestController, item: vscode.TestItem, found: ExperimentRows): void {
+    const before = this.#shown.get(item);
+    const fresh = verdictsById(found).filter(([id, verdict]) => before?.get(id) !== JSON.stringify(verdict));
+    this.remember(item, found);
+    if (fresh.length === 0) {
+      return;
+    }
+    const run = controller.createTestRun(new vscode.TestRunRequest([item]), "the last results", false);
+    const stale: vscode.TestItem[] = [];
+    for (const [id, verdict] of fresh) {
+      const child = item.children.get(id);
+      if (child !== undefined) {
+        show(run, child, verdict);
+        if (verdict.stale) {
+          stale.push(child);
+        }
+      }
+    }
+    run.end();
+    if (stale.length > 0) {
+      controller.invalidateTestResults(stale);
+    }
+  }
+
+  remember(item: vscode.TestItem, found: ExperimentRows): void {
+    this.#shown.set(item, new Map(verdictsById(found).map(([id, verdict]) => [id, JSON.stringify(verdict)])));
+  }
+}
+
+/** What the last runs say, by the ids of the tests. */
+function verdictsById(found: ExperimentRows): [string, RowVerdict][] {
+  return [
+    ...found.exampleVerdicts.map((verdict): [string, RowVerdict] => [`example ${String(verdict.number)}`, verdict]),
+    ...found.verdicts.map((verdict): [string, RowVerdict] => [`row ${String(verdict.number)}`, verdict]),
+  ];
+}

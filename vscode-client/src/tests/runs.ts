@@ -1,0 +1,165 @@
+/** Runs that the Test Explorer asks for: verdicts appear row by row while a run goes on. */
+
+import { randomUUID } from "node:crypto";
+
+import * as vscode from "vscode";
+
+import type { RunResult } from "../protocol";
+import type { Session } from "../session";
+import { wordsOf } from "../words";
+import { type AskedRun, askedRuns, type ExperimentRows, type RowVerdict } from "./items";
+import { type KnownResults, show } from "./results";
+import type { TestTree } from "./tree";
+
+/** Rows that are shown as running: a run works on some at once, in their order. */
+const AT_WORK = 8;
+
+export class TestRuns {
+  readonly #session: Session;
+  readonly #controller: vscode.TestController;
+  readonly #tree: TestTree;
+  readonly #results: KnownResults;
+  #running = 0;
+
+  constructor(session: Session, controller: vscode.TestController, tree: TestTree, results: KnownResults) {
+    this.#session = session;
+    this.#controller = controller;
+    this.#tree = tree;
+    this.#results = results;
+  }
+
+  get isRunning(): boolean {
+    return this.#running > 0;
+  }
+
+  /** Runs what a request of the Test Explorer means; what goes wrong is told in the run's output. */
+  async run(request: vscode.TestRunRequest, token: vscode.CancellationToken): Promise<void> {
+    const run = this.#controller.createTestRun(request);
+    this.#running += 1;
+    try {
+      if (this.#tree.isEmpty) {
+        await this.#tree.list();
+      }
+      const chosen = request.include ?? [...this.#controller.items].map(([, item]) => item);
+      const asked = askedRuns(
+        this.#tree.dataOf(chosen),
+        (uri) => this.#tree.experimentsOf(uri),
+        this.#tree.dataOf(request.exclude ?? []),
+      );
+      for (const each of asked) {
+        if (token.isCancellationRequested) {
+          break;
+        }
+        await this.#runOne(run, each, token);
+      }
+    } catch (error) {
+      run.appendOutput(`${wordsOf(error)}\r\n`);
+    } finally {
+      this.#running -= 1;
+      run.end();
+    }
+  }
+
+  async #runOne(run: vscode.TestRun, asked: AskedRun, token: vscode.CancellationToken): Promise<void> {
+    const { uri, experiment, rows } = asked;
+    const above = await this.#tree.experiment(uri, experiment);
+    if (above === undefined) {
+      return;
+    }
+    const progress = new RowProgress(run, this.#itemsOf(above, asked));
+    const follow = randomUUID();
+    const news = this.#session.onVerdicts((told) => {
+      if (told.follow === follow) {
+        progress.take(told.verdicts);
+      }
+    });
+    try {
+      const argument = { uri, experiment, follow, ...(rows === undefined ? {} : { rows }) };
+      const title = `Running ${experiment}`;
+      const result = await this.#session.executeWithProgress<RunResult>("promptls.runExperiment", argument, title, token);
+      run.appendOutput(`${result.message}\r\n`);
+      if (result.run !== "") {
+        const { verdicts } = await this.#session.execute<{ verdicts: RowVerdict[] }>("promptls.rowVerdicts", { run: result.run });
+        progress.take(verdicts);
+        this.#results.remember(above, await this.#session.execute<ExperimentRows>("promptls.experimentRows", { uri, experiment }));
+      }
+    } catch (error) {
+      // One message at the experiment, and not one at each of thousands of rows.
+      run.errored(above, new vscode.TestMessage(wordsOf(error)));
+      run.appendOutput(`${wordsOf(error).replaceAll("\n", "\r\n")}\r\n`);
+    } finally {
+      news.dispose();
+      progress.end();
+    }
+  }
+
+  /** The tests that a run is about, by the numbers of their rows or examples. */
+  #itemsOf(above: vscode.TestItem, asked: AskedRun): Map<number, vscode.TestItem> {
+    const kind = asked.examples ? "example" : "row";
+    const found = new Map<number, vscode.TestItem>();
+    for (const [, item] of above.children) {
+      const [data] = this.#tree.dataOf([item]);
+      if (data?.kind === kind && (asked.numbers?.has(data.number) ?? true)) {
+        found.set(data.number, item);
+      }
+    }
+    return found;
+  }
+}
+
+/** The tests of one run: which wait, which are worked on, and which have a verdict. */
+class RowProgress {
+  readonly #run: vscode.TestRun;
+  readonly #items: ReadonlyMap<number, vscode.TestItem>;
+  readonly #waiting: Iterator<[number, vscode.TestItem]>;
+  readonly #said = new Map<number, string>();
+  readonly #started = new Set<number>();
+
+  /** Shows all of them as waiting, and the first ones as running. */
+  constructor(run: vscode.TestRun, items: ReadonlyMap<number, vscode.TestItem>) {
+    this.#run = run;
+    this.#items = items;
+    this.#waiting = items.entries();
+    for (const item of items.values()) {
+      run.enqueued(item);
+    }
+    this.#startSome();
+  }
+
+  /** Shows verdicts; one that has been shown already is not shown again. */
+  take(verdicts: readonly RowVerdict[]): void {
+    for (const verdict of verdicts) {
+      const item = this.#items.get(verdict.number);
+      const words = JSON.stringify(verdict);
+      if (item !== undefined && this.#said.get(verdict.number) !== words) {
+        this.#said.set(verdict.number, words);
+        this.#started.delete(verdict.number);
+        show(this.#run, item, verdict);
+      }
+    }
+    this.#startSome();
+  }
+
+  /** What has no verdict was not run. */
+  end(): void {
+    for (const [number, item] of this.#items) {
+      if (!this.#said.has(number)) {
+        this.#run.skipped(item);
+      }
+    }
+  }
+
+  #startSome(): void {
+    while (this.#started.size < AT_WORK) {
+      const next = this.#waiting.next();
+      if (next.done === true) {
+        return;
+      }
+      const [number, item] = next.value;
+      if (!this.#said.has(number)) {
+        this.#started.add(number);
+        this.#run.started(item);
+      }
+    }
+  }
+}

@@ -1,0 +1,155 @@
+/** The tests that there are: prompt files, their experiments, and of these the rows and the prompt's examples. */
+
+import * as path from "node:path";
+
+import * as vscode from "vscode";
+
+import type { Session } from "../session";
+import { wordsOf } from "../words";
+import { type ExperimentRows, idOf, type PromptTests, sortTextOf, type TestData } from "./items";
+import type { KnownResults } from "./results";
+
+/** Lists prompts and experiments at once, and the rows of an experiment when somebody looks at them. */
+export class TestTree {
+  readonly #session: Session;
+  readonly #controller: vscode.TestController;
+  readonly #results: KnownResults;
+  readonly #data = new WeakMap<vscode.TestItem, TestData>();
+  readonly #prompts = new Map<string, PromptTests>();
+  readonly #resolved = new Set<vscode.TestItem>();
+
+  constructor(session: Session, controller: vscode.TestController, results: KnownResults) {
+    this.#session = session;
+    this.#controller = controller;
+    this.#results = results;
+  }
+
+  get isEmpty(): boolean {
+    return this.#controller.items.size === 0;
+  }
+
+  dataOf(items: readonly vscode.TestItem[]): TestData[] {
+    return items.map((item) => this.#data.get(item)).filter((data) => data !== undefined);
+  }
+
+  experimentsOf(uri: string): readonly string[] {
+    return this.#prompts.get(uri)?.experiments ?? [];
+  }
+
+  /** The test of an experiment, with its rows listed; undefined where there is none. */
+  async experiment(uri: string, experiment: string): Promise<vscode.TestItem | undefined> {
+    const item = this.#controller.items.get(uri)?.children.get(idOf({ kind: "experiment", uri, experiment }));
+    if (item !== undefined && !this.#resolved.has(item)) {
+      await this.resolve(item);
+    }
+    return item;
+  }
+
+  /** Lists everything that has been listed before again. */
+  async again(): Promise<void> {
+    await this.list();
+    for (const item of [...this.#resolved]) {
+      if (this.#find(item) === item) {
+        await this.resolve(item);
+      } else {
+        this.#resolved.delete(item);
+      }
+    }
+  }
+
+  async list(): Promise<void> {
+    const { prompts } = await this.#session.execute<{ prompts: PromptTests[] }>("promptls.experimentTests", {});
+    this.#prompts.clear();
+    for (const prompt of prompts) {
+      this.#prompts.set(prompt.uri, prompt);
+    }
+    const items = prompts.map((prompt) => {
+      const uri = vscode.Uri.parse(prompt.uri);
+      const item = this.#item(this.#controller.items, { kind: "prompt", uri: prompt.uri }, path.posix.basename(uri.path), uri);
+      item.description = folderOf(uri);
+      const experiments = prompt.experiments.map((experiment) => {
+        const made = this.#item(item.children, { kind: "experiment", uri: prompt.uri, experiment }, experiment, uri);
+        made.canResolveChildren = true;
+        return made;
+      });
+      item.children.replace(experiments);
+      return item;
+    });
+    this.#controller.items.replace(items);
+  }
+
+  /** Lists the rows and examples of an experiment, with what its last runs say of them. */
+  async resolve(item: vscode.TestItem): Promise<void> {
+    const data = this.#data.get(item);
+    if (data?.kind !== "experiment") {
+      return;
+    }
+    const { uri, experiment } = data;
+    item.busy = true;
+    try {
+      const found = await this.#session.execute<ExperimentRows>("promptls.experimentRows", { uri, experiment });
+      const prompt = vscode.Uri.parse(uri);
+      const dataset = found.dataset === null ? undefined : vscode.Uri.parse(found.dataset);
+      const examples = (this.#prompts.get(uri)?.examples ?? []).map(({ number, line, label }) =>
+        this.#placed(item, { kind: "example", uri, experiment, number }, `example ${String(number)}: ${label}`, prompt, line),
+      );
+      const rows = found.rows.map(({ number, line, label }) =>
+        this.#placed(item, { kind: "row", uri, experiment, number }, label, dataset, line),
+      );
+      item.children.replace([...examples, ...rows]);
+      item.error = undefined;
+      item.description = found.more ? `the first ${found.rows.length.toLocaleString("en-US")} rows` : "";
+      this.#resolved.add(item);
+      this.#results.showNew(this.#controller, item, found);
+    } catch (error) {
+      item.error = wordsOf(error);
+    } finally {
+      item.busy = false;
+    }
+  }
+
+  /** The item that stands where this one stood. */
+  #find(item: vscode.TestItem): vscode.TestItem | undefined {
+    const above = item.parent;
+    return above === undefined ? this.#controller.items.get(item.id) : this.#find(above)?.children.get(item.id);
+  }
+
+  /** An item that is there already is kept with its results. */
+  #item(among: vscode.TestItemCollection, data: TestData, label: string, uri: vscode.Uri | undefined): vscode.TestItem {
+    const id = idOf(data);
+    const known = among.get(id);
+    const item = known?.uri?.toString() === uri?.toString() && known !== undefined
+      ? known
+      : this.#controller.createTestItem(id, label, uri);
+    // Each of these is a message to the window, also where nothing changes: of thousands of rows that is felt.
+    if (item.label !== label) {
+      item.label = label;
+    }
+    const sortText = sortTextOf(data);
+    if (item.sortText !== sortText) {
+      item.sortText = sortText;
+    }
+    this.#data.set(item, data);
+    return item;
+  }
+
+  #placed(
+    above: vscode.TestItem,
+    data: TestData,
+    label: string,
+    uri: vscode.Uri | undefined,
+    line: number | null,
+  ): vscode.TestItem {
+    const item = this.#item(above.children, data, label, uri);
+    if (item.range?.start.line !== (line ?? undefined)) {
+      item.range = line === null ? undefined : new vscode.Range(line, 0, line, 0);
+    }
+    return item;
+  }
+}
+
+/** The folder below the workspace's, where there are files of one name in several. */
+function folderOf(uri: vscode.Uri): string {
+  const folder = path.posix.dirname(vscode.workspace.asRelativePath(uri));
+  return folder === "." ? "" : folder;
+}
