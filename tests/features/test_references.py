@@ -411,6 +411,59 @@ examples:
   content: "{{ message.con<CURSOR>tent }}{{ turn.content }}"
                        ^^^^^^^ read
 """,
+    "a key of values that a macro, its call block and an imported macro are given": """\
+{% from 'tools.yml.j2' import card as shown %}
+{% macro each(people) %}
+{% for person in people %}
+{{ caller(person) }}{{ person.name }}
+                              ^^^^ read
+{% endfor %}
+{% endmacro %}
+- name: a
+  content: "{% call(one) each(users) %}{{ one.name }}{% endcall %}"
+                                              ^^^^ read
+- name: c
+  content: "{{ shown(users[0]) }}{{ users[1].na<CURSOR>me }}"
+                                             ^^^^ read
+{% macro other(person) %}{{ person.name }}{% endmacro %}
+- name: b
+  content: "{{ other(boss) }}"
+-- tools.yml.j2 --
+{% macro card(who, size=1) %}{{ who.name }}{% endmacro %}
+                                    ^^^^ read
+""",
+    "a key of elements that filters put into pieces, groups and pairs": """\
+{#---
+samples: samples.json
+experiments:
+  first: {dataset: rows.csv}
+---#}
+{% set groups = turns | groupby('role') %}
+{% for role, those in groups %}
+- name: a
+  content: |
+    {% for row in those | batch(2) %}{% for turn in row %}{{ turn.te<CURSOR>xt }}{% endfor %}{% endfor %}
+                                                                  ^^^^ read
+{% endfor %}
+{% for group in groups %}
+- name: b
+  content: "{{ group.list[0].text }}{{ group.text }}{{ (turns | last).text }}"
+                             ^^^^ read
+                                                                      ^^^^ read
+{% endfor %}
+{% for key, found in {}.items() %}
+- name: c
+  content: "{{ found.text }}{{ (turns | map(attribute='by') | first).text }}"
+{% endfor %}
+-- rows.csv --
+id,turns,text
+1,"[{""role"": ""user"", ""text"": ""Hi""}]",text
+                           ^^^^ write
+2,not read: text,x
+-- samples.json --
+{"turns": [{"text": "Hi"}], "text": 1}
+             ^^^^ write
+""",
     "an attribute of a namespace, and not that of another one": """\
 {% set ns = namespace(count=0, other=1) %}
                       ^^^^^ declaration
@@ -482,7 +535,7 @@ input_keys: [us<CURSOR>er]
     [
         "- name: a\n  content: pl<CURSOR>ain\n",
         "- na<CURSOR>me: a\n  content: x\n",
-        "{% macro m(user) %}{{ user.na<CURSOR>me }}{% endmacro %}\n- name: a\n  content: x\n",
+        "{% set m = 1 %}{% for user in [1] %}{{ user.na<CURSOR>me }}{% endfor %}\n- name: a\n  content: x\n",
         "- name: a\n  content: '{{ user | tri<CURSOR>m }}'\n",
         "{% include 'nowh<CURSOR>ere' %}\n- name: a\n  content: x\n",
     ],

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptls.meaning.paths import path_of
+from promptls.meaning.expression_paths import path_of
 from promptls.meaning.shape import Shape, merged, shape_of_schema, shape_of_value
 from promptls.meaning.shapes import resolved_at, shape_under, stretches, used_shapes
 from promptls.meaning.template import Template
@@ -64,6 +64,22 @@ def words(text: str) -> dict[str, str]:
         ("{% with x = a.b %}{{ x.c }}{% endwith %}", {"a": "mapping with b"}),
         ("{% if a is string %}{{ a }}{% else %}{{ a.x }}{% endif %}", {"a": "any"}),
         ("{{ a }}{% for x in a %}{% endfor %}", {"a": "list"}),
+        ("{% for r in a | batch(2) %}{% for m in r %}{{ m.x }}{% endfor %}{% endfor %}",
+         {"a": "list of mappings with x"}),
+        ("{% for g in a | groupby('r') %}{{g.grouper}}{% for m in g.list %}{{m.x}}{% endfor %}{% endfor %}",
+         {"a": "list of mappings with r, x"}),
+        ("{% for r, ms in a | groupby(attribute='r') %}{% for m in ms %}{{ m.x }}{% endfor %}{% endfor %}",
+         {"a": "list of mappings with r, x"}),
+        ("{% for n in a | map(attribute='b') %}{{ n.x }}{{ c[loop.index0].x }}{% endfor %}",
+         {"a": "list of mappings with b", "c": "list of mappings with x"}),
+        ("{% set p = a.items() | list %}{% for k, v in p %}{% for i in v %}{% endfor %}{% endfor %}",
+         {"a": "mapping"}),
+        ("{% macro m(p, q=1) %}{{ p.x }}{% for i in q %}{% endfor %}{% endmacro %}{{ m(a, q=b) }}{{ m(c) }}",
+         {"a": "mapping with x", "b": "list", "c": "mapping with x"}),
+        ("{% macro n(p) %}{{ n(p.z) }}{% endmacro %}{% macro m(p) %}{{ n(p.x) }}{% endmacro %}{{ m(a) }}",
+         {"a": "mapping with x"}),
+        ("{% macro m(p) %}{{caller(p)}}{% endmacro %}{% call(u) m(a) %}{{u.x}}{% endcall %}{{ m(b) }}",
+         {"a": "mapping with x", "b": "any"}),
         ("{{ a.upper() }}{% for x in a.b %}{% endfor %}", {"a": "any"}),
         ("{#---\ninput_keys: {a: {type: integer}, b: {}}\n---#}{{ a }}{% for x in b %}{{ x.y }}{% endfor %}",
          {"a": "number", "b": "list of mappings with y"}),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from promptls.meaning.header import InputKey
-from promptls.meaning.paths import Path
+from promptls.meaning.paths import Each, Path
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -20,7 +20,7 @@ def schema_along(inputs: Iterable[InputKey], path: Path) -> dict[str, Any]:
         if isinstance(step.key, str):
             schema = properties.get(step.key) if isinstance(properties, dict) else None
         else:
-            schema = schema.get("items")
+            schema = schema.get("additionalProperties" if step.key is Each.VALUE else "items")
     return schema if isinstance(schema, dict) else {}
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from promptls.meaning.paths import DEFAULTS, ONE_ELEMENT, SAME_LIST
+from promptls.meaning.expression_paths import DEFAULTS, ONE_ELEMENT, SAME_LIST, named_key
 from promptls.meaning.shape import UNKNOWN, Arguments, Shape
-from promptls.syntax.jinja.expected import BY_ELEMENTS_KEY
 from promptls.syntax.jinja.nodes import (
     Call,
     Collection,
@@ -138,18 +137,6 @@ def filter_shape(node: Filter) -> Shape | None:
     if name in _TAKES_TEXT:
         return SCALAR
     return _BY_FILTER.get(name, UNKNOWN)
-
-
-def named_key(node: Filter) -> str:
-    """The key of each element that a filter goes by, in its first argument or in `attribute=`."""
-    for index, argument in enumerate(node.arguments):
-        value = argument.value if isinstance(argument, Keyword) else argument
-        names = argument.name == "attribute" if isinstance(argument, Keyword) else index == 0
-        if not isinstance(value, Constant) or not isinstance(value.value, str):
-            continue
-        if names and (node.name in BY_ELEMENTS_KEY or isinstance(argument, Keyword)):
-            return value.value
-    return ""
 
 
 def arguments_of(node: Call) -> Arguments:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
 from promptls.meaning.keys import Handling, KeyPlace, ValueUse, chunk_keys, key_names
-from promptls.meaning.paths import Each, Path, Step
+from promptls.meaning.parameter_roots import is_macro
+from promptls.meaning.paths import Each, Path, Step, View, used_whole, without_views
 from promptls.meaning.scopes import GLOBALS, INJECTED
 from promptls.meaning.shapes import resolved_at, stretches
 from promptls.meaning.template import Template
@@ -33,18 +34,26 @@ class KeyRead(NamedTuple):
 
 
 class ValueRead(NamedTuple):
-    """What is done at `span` of the file with the value at the end of a way from an input."""
+    """What is done at `span` of the file with the value at the end of a way from an input.
+
+    `callee` is what a value that is `handed` on is handed to.
+    """
 
     way: Way
     span: Span
     handling: Handling
+    callee: Path = ()
 
 
 def way_of(path: Path) -> Way:
-    """A path as a way; empty where it begins at no input."""
-    if not path or path[0].key in _NO_INPUTS:
+    """A path as a way; empty where it begins at no input, or ends at no value that the caller gives."""
+    if not path or path[0].key in _NO_INPUTS or is_macro(path[0].key) or without_views(path) != path:
         return ()
-    return tuple(Each.ELEMENT if step.key is Each.INDEX else step.key for step in path)
+    return tuple(
+        Each.ELEMENT if step.key is Each.INDEX else step.key
+        for step in path
+        if not isinstance(step.key, View)
+    )
 
 
 def path_along(way: Way) -> Path:
@@ -71,6 +80,7 @@ def key_read_at(template: Template, offset: int) -> KeyRead | None:
             for key in keys:
                 if key.span.contains(inside):
                     way = way_of(resolved_at(template, key.path, place))
+                    way = way if way[-1:] == (key.name,) else ()
                     return KeyRead(way, key.span.shifted(located.start), key.name, key.is_quoted)
     return None
 
@@ -80,7 +90,8 @@ def values_used(template: Template, root: str) -> Iterator[ValueRead]:
     for located, walk in _chunks(template.source.root, lambda _: True, Walk()):
         for what, way in _resolved(located.chunk, walk):
             if isinstance(what, ValueUse) and way[:1] == (root,):
-                yield ValueRead(way, what.span.shifted(located.start), what.handling)
+                span = what.span.shifted(located.start)
+                yield ValueRead(way, span, what.handling, walk.resolved(what.callee) if what.callee else ())
 
 
 def _chunks(
@@ -120,4 +131,10 @@ def _with_ways(
 ) -> Iterator[tuple[KeyPlace | ValueUse, Way]]:
     for each in found:
         if name is None or (isinstance(each, KeyPlace) and each.name == name):
-            yield each, way_of(walk.resolved(each.path))
+            path = walk.resolved(each.path)
+            if isinstance(each, KeyPlace):
+                way = way_of(path)
+                yield each, way if way[-1:] == (each.name,) else ()
+            else:
+                is_view = used_whole(path) != path and each.handling == "iterated"
+                yield each._replace(handling="asked") if is_view else each, way_of(used_whole(path))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-from promptls.meaning.demands import METHOD_SHAPES, named_key
-from promptls.meaning.paths import Each, Path, Step, path_of
+from promptls.meaning.demands import METHOD_SHAPES
+from promptls.meaning.expression_paths import VIEWS, named_key, path_of
+from promptls.meaning.paths import Each, Path, Step, along, extended
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import union, united
 from promptls.syntax.jinja.nodes import (
@@ -30,9 +31,9 @@ from promptls.syntax.jinja.nodes import (
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.span import Span
 
-Handling = Literal["asked", "iterated", "bound", "whole"]
+Handling = Literal["asked", "iterated", "bound", "handed", "whole"]
 """What is done with a value: its truth or length is asked for, its elements are gone through, another
-name stands for it, or it is taken as it is, with all that it holds."""
+name stands for it, it is an argument of a call, or it is taken as it is, with all that it holds."""
 _COUNTING: Final = frozenset({"length", "count"})
 _COMPARING: Final = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "or", "not"})
 _BY_KEY: Final = frozenset({"map", "join", "sum"})
@@ -49,11 +50,15 @@ class KeyPlace(NamedTuple):
 
 
 class ValueUse(NamedTuple):
-    """What a tag does with the value at the end of a path; `span` is that of the expression."""
+    """What a tag does with the value at the end of a path; `span` is that of the expression.
+
+    `callee` is the path to what a value that is `handed` on is handed to.
+    """
 
     path: Path
     span: Span
     handling: Handling
+    callee: Path = ()
 
 
 class TagKeys(NamedTuple):
@@ -116,11 +121,11 @@ class _Reader:
         self.keys: list[KeyPlace] = []
         self.uses: list[ValueUse] = []
 
-    def read(self, node: Expression, handling: Handling) -> None:
+    def read(self, node: Expression, handling: Handling, callee: Path = ()) -> None:
         """Take in an expression with whose value this is done."""
         path = path_of(node)
         if path:
-            self.uses.append(ValueUse(path, node.span.shifted(self._start), handling))
+            self.uses.append(ValueUse(path, node.span.shifted(self._start), handling, callee))
             self._along(node)
             return
         match node:
@@ -143,6 +148,10 @@ class _Reader:
                 name in METHOD_SHAPES
             ):
                 self._read_all((target, *arguments))
+            case Call(function=function, arguments=arguments) if callee := path_of(function):
+                self._read_all((function,))
+                for each in arguments:
+                    self.read(each.value if isinstance(each, Keyword) else each, "handed", callee)
             case _:
                 self._read_all(children(node))
 
@@ -171,6 +180,8 @@ class _Reader:
                     self._constant(key, path_of(node))
                     self._read_all(tuple(rest))
                     node = target
+                case Call(function=Attribute(target=target, name=name)) if name in VIEWS:
+                    node = target
                 case Filter(target=target) if target is not None:
                     self._filter(node)
                     node = target
@@ -187,10 +198,11 @@ class _Reader:
         for argument in node.arguments:
             value = argument.value if isinstance(argument, Keyword) else argument
             if key and way and isinstance(value, Constant) and value.value == key:
-                element = (*way, Step(Each.ELEMENT))
+                element = extended(way, Step(Each.ELEMENT))
                 self._dotted(value, element)
-                found = (*element, *map(Step, key.split(".")))
-                self.uses.append(ValueUse(found, node.span.shifted(self._start), "whole"))
+                found = along(element, *map(Step, key.split(".")))
+                if found and not path_of(node):
+                    self.uses.append(ValueUse(found, node.span.shifted(self._start), "whole"))
                 key = ""
             else:
                 self.read(value, "whole")
@@ -200,7 +212,7 @@ class _Reader:
         inside = self._inside_quotes(node)
         begin = inside.start if inside is not None else 0
         for name in str(node.value).split("."):
-            way = (*way, Step(name))
+            way = extended(way, Step(name))
             if inside is not None:
                 self._key(name, Span(begin, begin + len(name)), way, is_quoted=True)
             begin += len(name) + 1

@@ -1,22 +1,13 @@
-"""The ways from variables to values: `user.name`, `history[0]`, `(name or "you")`."""
+"""The ways from variables to values, step by step; some lead through a view of a list or a mapping."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from enum import Enum
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from promptls.syntax.jinja.nodes import (
-    Attribute,
-    Call,
-    Constant,
-    Expression,
-    Filter,
-    Item,
-    Name,
-    Operation,
-    Slice,
-    Test,
-)
+from promptls.meaning.shape import UNKNOWN, Shape
 
 
 class Each(Enum):
@@ -28,73 +19,118 @@ class Each(Enum):
     """The value under a key of a mapping that is not written out."""
     INDEX = "index"
     """An element by its number, of a list or of a text."""
+    FIRST = "first"
+    """What the first name of two stands for, `k` in `for k, v in …`."""
+    SECOND = "second"
+    """What the second name of two stands for."""
+
+
+ViewKind = Literal["pieces", "groups", "group", "keyed", "entries", "entry", "values", "keys"]
+
+
+class View(NamedTuple):
+    """What a filter or method makes of the elements of a list, or of a mapping.
+
+    `pieces` are lists of its elements (`batch`), `groups` its elements by a key, each a `group` of a
+    grouper and a list, and `keyed` what stands under a key of each element (`map(attribute=…)`); `by`
+    holds the key's parts. A mapping has `entries`, each an `entry` of a key and a value, `values` and
+    `keys`.
+    """
+
+    kind: ViewKind
+    by: tuple[str, ...] = ()
 
 
 class Step(NamedTuple):
-    """One step of a path; `optional` where the value behind it may be missing."""
+    """One step of a path; `optional` where the value behind it may be missing.
 
-    key: str | Each
+    A view is the last step of its path: what is behind it is an element of the list or mapping itself.
+    """
+
+    key: str | Each | View
     optional: bool = False
 
 
 Path: TypeAlias = tuple[Step, ...]
 """The way from a variable, whose name is the first step's key, to a value."""
 
-SAME_LIST: Final = frozenset(
-    {"list", "sort", "reverse", "unique", "select", "reject", "selectattr", "rejectattr"}
-)
-"""Filters that give back elements of the list that they are given."""
-ONE_ELEMENT: Final = frozenset({"first", "last", "random", "min", "max"})
-"""Filters that give back one of them."""
-DEFAULTS: Final = frozenset({"default", "d"})
-_EMPTY: Final[tuple[object, ...]] = (None, "", 0)
+_ELEMENTS: Final = (Each.ELEMENT, Each.INDEX)
+_PAIR: Final = (Each.FIRST, Each.SECOND)
+_ELEMENT: Final = Step(Each.ELEMENT)
 
 
-def path_of(node: Expression) -> Path:
-    """The path to what an expression gives; empty where it is no way from a variable."""
-    match node:
-        case Name(name=name):
-            return (Step(name),)
-        case Attribute(target=target, name=name) if name:
-            return _longer(path_of(target), Step(name))
-        case Item(target=target, key=Constant(value=str() as key)):
-            return _longer(path_of(target), Step(key))
-        case Item(target=target, key=Slice()):
-            return path_of(target)
-        case Item(target=target, key=key) if _is_index(key):
-            return _longer(path_of(target), Step(Each.INDEX))
-        case Filter(target=target, name=name) if target is not None:
-            return _through_filter(path_of(target), name)
-        case Call(
-            function=Attribute(target=target, name="get"), arguments=(Constant(value=str() as key), *_)
-        ):
-            return _longer(path_of(target), Step(key, optional=True))
-        case Call(
-            function=Attribute(target=target, name="pop"), arguments=(Constant(value=str() as key), *rest)
-        ):
-            return _longer(path_of(target), Step(key, optional=bool(rest)))
-        case Operation(operators=("or", *_), operands=(first, *_)):
-            return with_optional_end(path_of(first))
-        case _:
-            return ()
+def extended(path: Path, step: Step) -> Path:
+    """The path to what a step leads to from the end of `path`; empty where that is no value on its way."""
+    if not path:
+        return ()
+    view = path[-1].key
+    if not isinstance(view, View) or isinstance(step.key, View):
+        return (*path, step)
+    base = with_optional_end(path[:-1]) if path[-1].optional else path[:-1]
+    found = _behind(base, view, step)
+    return with_optional_end(found) if step.optional else found
 
 
-def _longer(path: Path, step: Step) -> Path:
-    return (*path, step) if path else ()
+def _behind(base: Path, view: View, step: Step) -> Path:
+    """The path to what a step leads to from a view of the value at `base`."""
+    if step.key in _ELEMENTS:
+        match view.kind:
+            case "pieces":
+                return base
+            case "groups":
+                return (*base, Step(View("group", view.by)))
+            case "keyed":
+                return along(extended(base, _ELEMENT), *map(Step, view.by))
+            case "entries":
+                return (*base, Step(View("entry")))
+            case "values":
+                return extended(base, Step(Each.VALUE))
+    elif view.kind == "group" and step.key in ("list", Each.SECOND):
+        return base
+    elif view.kind == "group" and step.key in ("grouper", Each.FIRST):
+        return along(extended(base, _ELEMENT), *map(Step, view.by))
+    elif view.kind == "entry" and step.key is Each.SECOND:
+        return extended(base, Step(Each.VALUE))
+    return ()
 
 
-def _is_index(node: Expression) -> bool:
-    if isinstance(node, Operation) and len(node.operands) == 1:
-        node = node.operands[0]
-    return isinstance(node, Constant) and type(node.value) is int
+def along(path: Path, *steps: Step) -> Path:
+    """The path that leads on from the end of `path` by these steps."""
+    for step in steps:
+        path = extended(path, step)
+    return path
 
 
-def _through_filter(path: Path, name: str) -> Path:
-    if name in DEFAULTS:
-        return with_optional_end(path)
-    if name in SAME_LIST:
-        return path
-    return _longer(path, Step(Each.INDEX)) if name in ONE_ELEMENT else ()
+def without_views(path: Path) -> Path:
+    """The path to the value that a view is of, and that one of two names was taken from."""
+    for index, step in enumerate(path):
+        if isinstance(step.key, View) or step.key in _PAIR:
+            return path[:index]
+    return path
+
+
+def used_whole(path: Path) -> Path:
+    """The path to what is used as a whole where the value at a path is, which may be a view."""
+    while path and isinstance(path[-1].key, View) and path[-1].key.kind in {"keyed", "pieces"}:
+        path = extended(path, _ELEMENT)
+    return without_views(path)
+
+
+def in_place(path: Path, shape: Shape) -> Iterator[tuple[Path, Shape]]:
+    """What a use of the value at a path as `shape` says of the values that it is a view of."""
+    plain = without_views(path)
+    if len(plain) == len(path):
+        if path:
+            yield path, shape
+        return
+    if plain:
+        yield plain, UNKNOWN
+    if not isinstance(path[-1].key, View):
+        return
+    if shape.element is not None:
+        yield from in_place(extended(path, _ELEMENT), shape.element)
+    for name, below in shape.keys:
+        yield from in_place(extended(path, Step(name)), replace(below, optional=False))
 
 
 def with_optional_end(path: Path) -> Path:
@@ -108,51 +144,3 @@ def under_question(path: Path, asked: Path) -> Path:
     if len(path) <= last or any(step.key != other.key for step, other in zip(path, asked, strict=False)):
         return path
     return (*path[:last], path[last]._replace(optional=True), *path[last + 1 :])
-
-
-def asked_for(test: Expression) -> tuple[Path, ...]:
-    """The values that are there wherever a condition holds."""
-    match test:
-        case Operation(operators=("and", *_), operands=operands):
-            return tuple(path for operand in operands for path in asked_for(operand))
-        case Operation(operators=("not", *rest), operands=(operand,)) if not len(rest) % 2:
-            return refused_by(operand)
-        case Operation(operators=("==" | ">" | ">=" | "in",), operands=operands):
-            return _sized(*operands)
-        case Operation(operators=("!=",), operands=(first, Constant(value=value))) if value in _EMPTY:
-            return _sized(first)
-        case Test(name="defined", target=target) | Filter(name="length" | "count" | "trim", target=target):
-            return _some(path_of(target)) if target is not None else ()
-        case Test(name="string" | "number" | "mapping" | "true", target=target):
-            return _some(path_of(target))
-        case _:
-            return _some(path_of(test))
-
-
-def refused_by(test: Expression) -> tuple[Path, ...]:
-    """The values that are there wherever a condition does not hold."""
-    match test:
-        case Operation(operators=("not", *rest), operands=(operand,)) if not len(rest) % 2:
-            return asked_for(operand)
-        case Operation(operators=("or", *_), operands=operands):
-            return tuple(path for operand in operands for path in refused_by(operand))
-        case Operation(operators=("==",), operands=(first, Constant(value=value))) if value in _EMPTY:
-            return _sized(first)
-        case Test(name="none" | "undefined", target=target):
-            return _some(path_of(target))
-        case _:
-            return ()
-
-
-def _sized(*operands: Expression) -> tuple[Path, ...]:
-    """The values that are compared, themselves or by their length."""
-    found: list[Path] = []
-    for operand in operands:
-        is_size = isinstance(operand, Filter) and operand.name in {"length", "count"}
-        sized = operand.target if isinstance(operand, Filter) and is_size else operand
-        found += _some(path_of(sized)) if sized is not None else ()
-    return tuple(found)
-
-
-def _some(path: Path) -> tuple[Path, ...]:
-    return (path,) if path else ()

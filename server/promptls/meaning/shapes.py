@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from promptls.meaning.paths import Path
+from promptls.meaning.macro_flow import Flow, shapes_of_inputs
+from promptls.meaning.paths import Path, without_views
 from promptls.meaning.shape import Shape
 from promptls.meaning.template import Template
 from promptls.meaning.use import Bind, Close, Middle, Open, Rebind, Use
-from promptls.meaning.uses import chunk_uses
+from promptls.meaning.uses import chunk_uses, unplaced_events
 from promptls.meaning.walk import Piece, Walk
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Group, chunks_from, derived, united
@@ -24,10 +25,15 @@ def used_shapes(template: Template) -> Mapping[str, Shape]:
     return _shapes(template.source.root)
 
 
-def _shapes_of(pieces: tuple[Piece, ...]) -> Mapping[str, Shape]:
+def flow_of(template: Template) -> Flow:
+    """The shapes of inputs and parameters by their uses alone, and what calls hand on."""
+    return _flow(template.source.root)
+
+
+def _flow_of(pieces: tuple[Piece, ...]) -> Flow:
     walk = Walk()
     walk.take(pieces)
-    return walk.shapes()
+    return Flow(walk.shapes(), tuple(walk.passes))
 
 
 def shape_under(shapes: Mapping[str, Shape], path: Path) -> Shape | None:
@@ -63,7 +69,7 @@ def resolved_uses(template: Template) -> Iterator[Use]:
             for event in tag.events:
                 if not isinstance(event, Use):
                     walk.step(event)
-                elif way := walk.resolved(event.path):
+                elif (way := walk.resolved(event.path)) and without_views(way) == way:
                     start = located.start
                     compared = tuple(
                         [each._replace(span=each.span.shifted(start)) for each in event.compared]
@@ -100,7 +106,7 @@ def _pieces_before(group: Group, index: int) -> Iterator[Chunk | Group]:
 
 
 def _of_chunk(chunk: Chunk) -> tuple[Piece, ...]:
-    return _summed([event for tag in chunk_uses(chunk) for event in tag.events])
+    return _summed(list(unplaced_events(chunk)))
 
 
 def _joined_pieces(pieces: list[tuple[Piece, ...]]) -> tuple[Piece, ...]:
@@ -117,6 +123,8 @@ def _summed(events: Sequence[Piece | Use]) -> tuple[Piece, ...]:
         if walk.found:
             found.append(walk.shapes())
             walk.found.clear()
+        found.extend(walk.passes)
+        walk.passes.clear()
         bound = walk.frames[0].names
         if bound:
             found.append(Rebind(tuple([Bind(name, path) for name, path in bound.items()])))
@@ -157,4 +165,5 @@ def _loose(events: Sequence[Piece | Use]) -> frozenset[int]:
 
 stretches: Final = united(_of_chunk, _joined_pieces, of_tags=True)
 """The uses of a piece of the file, summed up between what the text around it takes part in."""
-_shapes: Final = derived(stretches, _shapes_of)
+_flow: Final = derived(stretches, _flow_of)
+_shapes: Final = derived(_flow, lambda flow: shapes_of_inputs(flow, {}))

@@ -31,6 +31,20 @@ class Use(NamedTuple):
     compared: tuple[Compared, ...] = ()
 
 
+class Pass(NamedTuple):
+    """A value that a call hands to what may be a macro, as its argument of this number or name.
+
+    `path` is empty where nobody can follow the value, `block` names the parameters of the call block
+    around the call, and `asked` holds the values without which the call is not reached.
+    """
+
+    path: Path
+    callee: Path
+    argument: int | str
+    block: str = ""
+    asked: tuple[Path, ...] = ()
+
+
 class Bind(NamedTuple):
     """A name that stands for another value from here on, or for something new where `path` is empty."""
 
@@ -67,7 +81,7 @@ class Close(NamedTuple):
     keyword: str
 
 
-Event: TypeAlias = Use | Bind | Open | Middle | Close
+Event: TypeAlias = Use | Pass | Bind | Open | Middle | Close
 
 
 class TagUses(NamedTuple):

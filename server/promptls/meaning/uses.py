@@ -7,6 +7,7 @@ use of `m` with the step `author`, and `m` stands for `history` with the step `E
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from promptls.meaning.comparisons import compared, is_cut
@@ -23,23 +24,31 @@ from promptls.meaning.demands import (
     TYPE_TESTS,
     arguments_of,
     filter_shape,
-    named_key,
     operand_need,
     operand_shapes,
 )
-from promptls.meaning.paths import (
+from promptls.meaning.expression_paths import (
     DEFAULTS,
+    VIEWS,
+    asked_for,
+    named_key,
+    path_of,
+    refused_by,
+)
+from promptls.meaning.parameter_roots import Parameter, caller_root, macro_root
+from promptls.meaning.paths import (
     Each,
     Path,
     Step,
-    asked_for,
-    path_of,
-    refused_by,
+    View,
+    ViewKind,
+    along,
+    extended,
     under_question,
     with_optional_end,
 )
 from promptls.meaning.shape import UNKNOWN, Shape
-from promptls.meaning.use import Bind, Close, Event, Middle, Open, TagUses, Use
+from promptls.meaning.use import Bind, Close, Event, Middle, Open, Pass, TagUses, Use
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.nodes import (
     Attribute,
@@ -56,27 +65,56 @@ from promptls.syntax.jinja.nodes import (
     Test,
     children,
 )
-from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.statements import parse_tag
 
 _IMPLIED: Final = {"macro": ("caller", "varargs", "kwargs"), "block": ("super",)}
 """The names that Jinja itself binds in a block."""
+_MOST_NAMES: Final = 2
+"""How many names call a macro: `show`, `tools.show`."""
+_PAIR: Final = (Each.FIRST, Each.SECOND)
+
+
+def unplaced_events(chunk: Chunk) -> Iterator[Event]:
+    """What the chunk's tags use and bind, in order; spans count from the start of each tag."""
+    for tag in chunk.tags:
+        if tag.kind in {"output", "statement"}:
+            yield from _events(tag.text, tag.inner_start, tag.inner_end)
 
 
 @kept
 def chunk_uses(chunk: Chunk) -> tuple[TagUses, ...]:
     """What the chunk's tags use and bind, tag by tag; spans count from the chunk's start."""
     return tuple(
-        TagUses(*tag.span, tuple(_Reader(tag.span.start).statement(tag_tree(tag).statement)))
+        TagUses(
+            *tag.span,
+            tuple(
+                _placed(event, tag.span.start) for event in _events(tag.text, tag.inner_start, tag.inner_end)
+            ),
+        )
         for tag in chunk.tags
         if tag.kind in {"output", "statement"}
     )
 
 
+@lru_cache(maxsize=4096)
+def _events(text: str, inner_start: int, inner_end: int) -> tuple[Event, ...]:
+    """What a tag uses and binds, kept by the tag's text as its tree is."""
+    return tuple(_Reader(text).statement(parse_tag(text, inner_start, inner_end).statement))
+
+
+def _placed(event: Event, start: int) -> Event:
+    if not isinstance(event, Use):
+        return event
+    compared = tuple([each._replace(span=each.span.shifted(start)) for each in event.compared])
+    return event._replace(span=event.span.shifted(start), compared=compared)
+
+
 class _Reader:
     """Collects the uses in one tag."""
 
-    def __init__(self, start: int) -> None:
-        self._start: Final = start
+    def __init__(self, text: str) -> None:
+        self._text: Final = text
+        self._block = ""
         self._events: list[Event] = []
         self._asked: list[Path] = []
 
@@ -122,24 +160,23 @@ class _Reader:
             self._truth(statement.loop_test)
 
     def _bound_in_loop(self, over: Expression, target: Expression | None) -> Iterator[Bind]:
-        mapping, has_keys, has_values = _gone_through(over)
+        mapping, view = _gone_through(over)
         if mapping is None:
             path = self._use(over, LIST, "iterated")
         else:
-            path = self._use(mapping, MAPPING, "mapping")
-        way: Path = ()
-        if path and has_values:
-            way = (*path, Step(Each.VALUE if mapping is not None else Each.ELEMENT))
+            path = extended(self._use(mapping, MAPPING, "mapping"), Step(View(view)))
+        way = extended(path, Step(Each.ELEMENT))
+        if way:
             self._emit(way, UNKNOWN, over)
         if isinstance(target, Name):
-            yield Bind(target.name, () if has_keys else way)
+            yield Bind(target.name, way)
             return
         items = target.items if isinstance(target, Collection) else ()
-        if way and not has_keys:
+        if way and mapping is None:
             self._emit(way, LIST, over)
         for index, item in enumerate(items):
             if isinstance(item, Name):
-                yield Bind(item.name, way if has_keys and index == 1 else ())
+                yield Bind(item.name, extended(way, Step(_PAIR[index])) if index < len(_PAIR) else ())
 
     def _assignment(self, statement: Statement) -> None:
         paths = [
@@ -165,23 +202,34 @@ class _Reader:
 
     def _other(self, statement: Statement) -> None:
         """A tag of any other kind: what it reads, and what it binds for others or inside."""
+        if statement.keyword == "call" and statement.parameters:
+            self._block = self._text
         for expression in statement.expressions:
             self._use(expression, UNKNOWN)
-        if statement.name and statement.keyword in {"macro", "import"}:
-            self._events.append(Bind(statement.name, ()))
-        self._events += [Bind(imported.alias, ()) for imported in statement.imported]
+        defined = [statement.name] if statement.name and statement.keyword in {"macro", "import"} else []
+        for name in (*defined, *(imported.alias for imported in statement.imported)):
+            self._events.append(Bind(name, (Step(macro_root(name)),)))
         if statement.opens_block:
-            names = [*(item.name for item in statement.parameters), *_IMPLIED.get(statement.keyword, ())]
-            self._events.append(Open(statement.keyword, tuple(Bind(name, ()) for name in names)))
+            self._events.append(Open(statement.keyword, tuple(self._bound_inside(statement))))
+
+    def _bound_inside(self, statement: Statement) -> Iterator[Bind]:
+        """What a block binds inside: the parameters of a macro or call block, and what Jinja adds."""
+        owner = statement.name if statement.keyword == "macro" else self._text
+        for number, item in enumerate(statement.parameters):
+            yield Bind(item.name, (Step(Parameter(owner, number, item.name).root),) if owner else ())
+        for name in _IMPLIED.get(statement.keyword, ()):
+            yield Bind(name, (Step(caller_root(owner)),) if name == "caller" and owner else ())
 
     # -- expressions ----------------------------------------------------------------
 
     def _emit(self, path: Path, shape: Shape, node: Expression, need: str = "") -> None:
+        if not path:
+            return
         if path[-1].key is Each.INDEX:
             path, shape, need = path[:-1], UNKNOWN, ""  # a text has elements with numbers too
         for asked in self._asked:
             path = under_question(path, asked)
-        self._events.append(Use(path, shape, node.span.shifted(self._start), need))
+        self._events.append(Use(path, shape, node.span, need))
 
     def _use(self, node: Expression, shape: Shape, need: str = "") -> Path:
         """Note that what `node` gives is used as `shape`, and fails to be without `need`; the path to it."""
@@ -226,7 +274,9 @@ class _Reader:
             case Filter(target=target) if target is not None:
                 self._filter(node, path_of(target))
                 self._on_the_way(target)
-            case Call(function=Attribute(target=target), arguments=arguments):
+            case Call(function=Attribute(target=target, name=name), arguments=arguments):
+                if name in VIEWS:
+                    self._emit(path_of(target), MAPPING, target, f".{name}")
                 self._on_the_way(target)
                 for argument in arguments:
                     self._use(argument, UNKNOWN)
@@ -262,10 +312,7 @@ class _Reader:
     def _comparison(self, node: Operation) -> None:
         """Note what a value is compared with, where it is compared as it is."""
         for value, constants in compared(node):
-            placed = tuple(each._replace(span=each.span.shifted(self._start)) for each in constants)
-            self._events.append(
-                Use(path_of(value), UNKNOWN, value.span.shifted(self._start), compared=placed)
-            )
+            self._events.append(Use(path_of(value), UNKNOWN, value.span, compared=tuple(constants)))
 
     def _conditional(self, node: Conditional, shape: Shape) -> None:
         self._truth(node.test)
@@ -299,7 +346,9 @@ class _Reader:
             way = with_optional_end(path) if node.name in DEFAULTS else path
             self._emit(way, shape, target, FILTER_NEEDS.get(node.name, ""))
             if key := named_key(node):
-                self._emit((*path, Step(Each.ELEMENT), *map(Step, key.split("."))), UNKNOWN, target)
+                way = along(path, Step(Each.ELEMENT), *map(Step, key.split(".")))
+                if way:
+                    self._emit(way, NUMBER if node.name == "sum" else UNKNOWN, target)
         for argument in node.arguments:
             self._use(argument, UNKNOWN)
 
@@ -314,7 +363,20 @@ class _Reader:
                 self._arguments(node, UNKNOWN)
             case function:
                 self._use(function, Shape("callable", arguments=arguments_of(node)), "called")
+                self._passes(node, path_of(function))
                 self._arguments(node, UNKNOWN)
+
+    def _passes(self, node: Call, callee: Path) -> None:
+        """Note what a call hands to what may be a macro."""
+        block, self._block = self._block, ""
+        if not 0 < len(callee) <= _MOST_NAMES:
+            return
+        asked = tuple(self._asked)
+        for number, argument in enumerate(node.arguments):
+            named = argument if isinstance(argument, Keyword) else None
+            path = path_of(named.value if named is not None else argument)
+            place = named.name if named is not None else number
+            self._events.append(Pass(path, callee, place, block, asked))
 
     def _arguments(self, node: Call, shape: Shape, need: str = "") -> None:
         for argument in node.arguments:
@@ -324,19 +386,15 @@ class _Reader:
                 self._use(argument, shape, need)
 
 
-def _gone_through(over: Expression) -> tuple[Expression | None, bool, bool]:
-    """The mapping that a loop goes through by a method, and whether it gives keys and values."""
+def _gone_through(over: Expression) -> tuple[Expression | None, ViewKind]:
+    """The mapping that a loop goes through by a method or filter, and what it goes through of it."""
     match over:
-        case Call(function=Attribute(target=mapping, name="items"), arguments=()):
-            return mapping, True, True
-        case Call(function=Attribute(target=mapping, name="values"), arguments=()):
-            return mapping, False, True
-        case Call(function=Attribute(target=mapping, name="keys"), arguments=()):
-            return mapping, True, False
+        case Call(function=Attribute(target=mapping, name=name), arguments=()) if name in VIEWS:
+            return mapping, VIEWS[name]
         case Filter(name="items" | "dictsort", target=target) if target is not None:
-            return target, True, True
+            return target, "entries"
         case _:
-            return None, False, True
+            return None, "entries"
 
 
 def _names_in(target: Expression) -> Iterator[str]:

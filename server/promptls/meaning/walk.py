@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from promptls.meaning.paths import Each, Path, Step
+from promptls.meaning.parameter_roots import is_macro
+from promptls.meaning.paths import Each, Path, Step, along, in_place, without_views
 from promptls.meaning.shape import Shape, interned, merged
-from promptls.meaning.use import Bind, Close, Middle, Open, Rebind
+from promptls.meaning.use import Bind, Close, Middle, Open, Pass, Rebind
 
 _MOST_STEPS: Final = 20
 """How deep shapes nest; loops over their own elements go deeper for nothing."""
 
 Stretch: TypeAlias = dict[str, Shape]
 """The shapes of the variables that a stretch of text uses and does not bind itself."""
-Piece: TypeAlias = Stretch | Bind | Rebind | Open | Middle | Close
+Piece: TypeAlias = Stretch | Pass | Bind | Rebind | Open | Middle | Close
 
 
 class _Frame:
@@ -39,6 +40,7 @@ class Walk:
     def __init__(self) -> None:
         self.frames: Final = [_Frame("")]
         self.found: Final[dict[tuple[Path, int, tuple[Path, ...]], Shape]] = {}
+        self.passes: Final[dict[Pass, None]] = {}
         self._asked: tuple[Path, ...] = ()
 
     def take(self, pieces: tuple[Piece, ...]) -> None:
@@ -57,8 +59,17 @@ class Walk:
     def use(self, path: Path, shape: Shape) -> None:
         """Note a use, where it is one of an outer value."""
         way = self.resolved(path)
-        if way:
-            self.found[way, id(shape), self._asked] = shape
+        if way and not is_macro(way[0].key):
+            for place, told in in_place(way, shape):
+                self.found[place, id(told), self._asked] = told
+
+    def hand(self, handed: Pass) -> None:
+        """Note what a call hands on, where what is called may be a macro."""
+        callee = self.resolved(handed.callee)
+        if callee:
+            path = self.resolved(handed.path) if handed.path else ()
+            asked = (*self._all_resolved(handed.asked), *self._asked)
+            self.passes[Pass(path, callee, handed.argument, handed.block, asked)] = None
 
     def resolved(self, path: Path) -> Path:
         """The path from a variable that nothing here binds; empty where there is none."""
@@ -68,8 +79,11 @@ class Walk:
                 return _joined(bound, path) if bound else ()
         return path[:_MOST_STEPS]
 
-    def step(self, event: Bind | Rebind | Open | Middle | Close) -> None:
+    def step(self, event: Pass | Bind | Rebind | Open | Middle | Close) -> None:
         """Go into a block, or out of it, or past a name that is bound."""
+        if isinstance(event, Pass):
+            self.hand(event)
+            return
         if isinstance(event, Bind):
             self._bind((event,))
         elif isinstance(event, Rebind):
@@ -109,17 +123,17 @@ class Walk:
         return frame.keyword
 
     def _all_resolved(self, paths: tuple[Path, ...]) -> tuple[Path, ...]:
-        return tuple(way for path in paths if (way := self.resolved(path)))
+        return tuple(way for path in paths if (way := without_views(self.resolved(path))))
 
     def shapes(self) -> dict[str, Shape]:
         """The shapes found, by the names of the variables."""
         made: dict[str, Shape] = {}
         for (path, _, asked), shape in self.found.items():
             name = str(path[0].key)
-            whole = _along(path, shape)
+            whole = shape_along(path, shape)
             for question in asked:
                 if question[0].key == name:
-                    whole = _guarded(whole, question[1:])
+                    whole = guarded(whole, question[1:])
             made[name] = merged(made[name], whole) if name in made else whole
         return {name: interned(shape) for name, shape in made.items()}
 
@@ -127,10 +141,10 @@ class Walk:
 def _joined(bound: Path, path: Path) -> Path:
     """The path from what the first name of `path` stands for."""
     end = bound[-1]._replace(optional=bound[-1].optional or path[0].optional)
-    return (*bound[:-1], end, *path[1:])[:_MOST_STEPS]
+    return along((*bound[:-1], end), *path[1:])[:_MOST_STEPS]
 
 
-def _along(path: Path, shape: Shape) -> Shape:
+def shape_along(path: Path, shape: Shape) -> Shape:
     """The shape of the variable that `path` begins at, when `shape` is at its end."""
     for step in reversed(path[1:]):
         below = _optional(shape) if step.optional else shape
@@ -145,13 +159,13 @@ def _optional(shape: Shape) -> Shape:
     return shape if shape.optional else replace(shape, optional=True)
 
 
-def _guarded(shape: Shape, path: Path) -> Shape:
+def guarded(shape: Shape, path: Path) -> Shape:
     """The shape of a value where the one at the end of `path` has been asked for."""
     if not path:
         return _optional(shape)
     if isinstance(path[0].key, str):
         keys = tuple(
-            (name, _guarded(below, path[1:]) if name == path[0].key else below) for name, below in shape.keys
+            (name, guarded(below, path[1:]) if name == path[0].key else below) for name, below in shape.keys
         )
         return replace(shape, keys=keys)
-    return shape if shape.element is None else replace(shape, element=_guarded(shape.element, path[1:]))
+    return shape if shape.element is None else replace(shape, element=guarded(shape.element, path[1:]))

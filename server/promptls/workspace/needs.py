@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from promptls.meaning.macro_flow import shapes_of_inputs
 from promptls.meaning.references import TemplateReference, template_references
 from promptls.meaning.scopes import Resolver, chunk_events
 from promptls.meaning.shape import Shape, declared_over, merged, shape_of_schema
-from promptls.meaning.shapes import shapes_at, used_shapes
+from promptls.meaning.shapes import flow_of, shapes_at, used_shapes
 from promptls.meaning.template import Template
 from promptls.syntax.group import united
+from promptls.workspace.macro_calls import imported_macros
 from promptls.workspace.snapshot import Snapshot
 
 _NOT_PASSED_ON = frozenset({"loop"})
@@ -185,7 +187,8 @@ def _needed_shapes(snapshot: Snapshot, path: str, around: tuple[str, ...]) -> di
     template = snapshot.template(path)
     if template is None:
         return {}
-    found = dict(used_shapes(template))
+    imported = imported_macros(snapshot, path)
+    found = dict(shapes_of_inputs(flow_of(template), imported) if imported else used_shapes(template))
     for reference, target in targets(snapshot, path):
         if target is None or target in (*around, path) or not passes_data(reference):
             continue

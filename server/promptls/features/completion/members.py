@@ -13,17 +13,20 @@ from promptls.features.completion.names import own_block_items
 from promptls.features.completion.request import Request
 from promptls.features.key_schemas import schema_along
 from promptls.features.sample_values import value_at
-from promptls.meaning.demands import TEXT_FILTERS, named_key
-from promptls.meaning.paths import ONE_ELEMENT, SAME_LIST, Each, Path, Step, path_of
+from promptls.meaning.demands import TEXT_FILTERS
+from promptls.meaning.expression_paths import path_of
+from promptls.meaning.parameter_roots import is_no_input
+from promptls.meaning.paths import Each, Path, Step, View, extended
 from promptls.meaning.scopes import Binding
-from promptls.meaning.shape import Shape, merged, shape_of_schema, shape_of_value
-from promptls.meaning.shapes import resolved_at, shape_under
+from promptls.meaning.shape import UNKNOWN, Shape, merged, shape_of_schema, shape_of_value
+from promptls.meaning.shapes import flow_of, resolved_at, shape_under
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import chunks_where, union, united
 from promptls.syntax.jinja.builtins import LOOP
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Filter, Keyword, Name
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.systems.prompt_poet.vocabulary import DICT_METHODS
+from promptls.workspace.macro_calls import paths_from_inputs
 from promptls.workspace.needs import needed_shapes
 
 _MAPPING_METHODS: Final = ("items", "keys", "values", "get")
@@ -165,34 +168,10 @@ def _of_namespace(request: Request, name: str, binding: Binding) -> Iterator[Ite
 
 def way_to(request: Request, target: Expression | None, *, of_elements: bool = False) -> Path:
     """The way from an input to the value of `target`, or to its elements; empty where it is none."""
-    way = _elements(target) if of_elements else _way(target)
+    way = path_of(target) if target is not None else ()
+    if of_elements:
+        way = extended(way, Step(Each.ELEMENT))
     return resolved_at(request.template, way, request.offset) if way else ()
-
-
-def _way(target: Expression | None) -> Path:
-    """The way to the value of `target` from a variable, through filters that give one element of a list."""
-    if target is None:
-        return ()
-    if path := path_of(target):
-        return path
-    if isinstance(target, Filter) and target.name in ONE_ELEMENT:
-        return _elements(target.target)
-    return ()
-
-
-def _elements(node: Expression | None) -> Path:
-    """The way to the elements of a list, which filters may have chosen, sorted or taken a key of."""
-    if node is None:
-        return ()
-    if path := path_of(node):
-        return (*path, Step(Each.ELEMENT))
-    if isinstance(node, Filter):
-        if node.name in SAME_LIST:
-            return _elements(node.target)
-        if node.name == "map" and (key := named_key(node)):
-            elements = _elements(node.target)
-            return (*elements, *map(Step, key.split("."))) if elements else ()
-    return ()
 
 
 def _members(request: Request, target: Expression | None) -> tuple[dict[str, _Member], Shape | None]:
@@ -241,6 +220,14 @@ _attribute_names: Final = united(_chunk_attribute_names, union)
 
 def _shapes(request: Request, path: Path) -> Iterator[tuple[str, Shape]]:
     """What each source says of the value at the end of the path, the surest first."""
+    view = path[-1].key
+    if isinstance(view, View):
+        if view.kind == "group":
+            yield "group", Shape("mapping", keys=(("grouper", UNKNOWN), ("list", Shape("list"))))
+        return
+    if is_no_input(path[0].key):
+        yield from _handed_to_macro(request, path)
+        return
     schema = _schema_at(request, path)
     if schema:
         yield "schema", shape_of_schema(schema)
@@ -272,6 +259,29 @@ def _handed_on(request: Request, path: Path) -> Iterator[tuple[str, Shape]]:
         shape = shape_under(needed_shapes(request.snapshot, inclusion.path), way) if way else None
         if shape is not None:
             yield "used", shape
+
+
+def _handed_to_macro(request: Request, path: Path) -> Iterator[tuple[str, Shape]]:
+    """What is known of the values that calls hand to a macro, and of how the macro uses them."""
+    flow = flow_of(request.template)
+    shape = shape_under(flow.shapes, path)
+    if shape is not None:
+        yield "used", shape
+    for each in paths_from_inputs(request.snapshot, request.path, path):
+        if each.path == request.path:
+            yield from _shapes(request, each.way)
+            continue
+        caller = request.snapshot.template(each.path)
+        declared = schema_along((caller.declarations.inputs or ()) if caller is not None else (), each.way)
+        if declared:
+            yield "schema", shape_of_schema(declared)
+        examples = caller.declarations.examples if caller is not None else ()
+        value = value_at(examples[0].data, each.way) if examples else None
+        if value is not None:
+            yield "example", shape_of_value(value)
+        used = shape_under(needed_shapes(request.snapshot, each.path), each.way)
+        if used is not None:
+            yield "used", used
 
 
 def _schema_at(request: Request, path: Path) -> dict[str, Any]:

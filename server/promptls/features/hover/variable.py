@@ -9,16 +9,20 @@ from typing import Final
 from promptls.features.callables import function_named, macro_of, named_at
 from promptls.features.hover.hover import Hover, code, shown_value
 from promptls.features.hover.jinja_word import described_text
+from promptls.features.sample_values import value_at
 from promptls.meaning.header import InputKey
 from promptls.meaning.names import chunk_bindings
-from promptls.meaning.paths import Step
+from promptls.meaning.parameter_roots import is_no_input
+from promptls.meaning.paths import Path as ValuePath
+from promptls.meaning.paths import Step, without_views
 from promptls.meaning.scopes import Binding
 from promptls.meaning.shape import Shape
-from promptls.meaning.shapes import resolved_at, shape_under
+from promptls.meaning.shapes import flow_of, resolved_at, shape_under
 from promptls.meaning.template import Template
 from promptls.rendering.file_rendering import FileRendering
 from promptls.systems.prompt_poet.vocabulary import RESERVED_INPUTS
 from promptls.text.span import Span
+from promptls.workspace.macro_calls import paths_from_inputs
 from promptls.workspace.needs import needed_shapes
 from promptls.workspace.snapshot import Snapshot
 
@@ -32,7 +36,7 @@ _BINDING_WORDS: Final = {
     "parameter": "parameter",
     "implied": "variable that Jinja sets in this block",
 }
-_STANDS_FOR: Final = frozenset({"set", "for", "with"})
+_STANDS_FOR: Final = frozenset({"set", "for", "with", "parameter"})
 """How names are bound that may stand for an input or a part of one."""
 _PLAIN_TYPES: Final = frozenset({"string", "integer", "number", "boolean", "null"})
 _MOST_LINES: Final = 12
@@ -79,8 +83,10 @@ def _hover(
             else f" in line {template.source.place(binding.span.start).line + 1}"
         )
         sometimes = "" if certain else ", on some ways to this place; else an input"
-        used = _used_as(_local_shape(snapshot, path, template, name, span, binding))
+        way = _stands_for(template, name, span, binding)
+        used = _used_as(_local_shape(snapshot, path, template, way))
         texts.append(f"{code(name)}: {_BINDING_WORDS.get(binding.kind, 'variable')}{line}{sometimes}{used}")
+        texts += _local_values(snapshot, path, way, newest)
         texts += _called_texts(snapshot, path, template, name, span, binding)
     if binding is None or not certain:
         texts += _input_texts(snapshot, path, name, newest)
@@ -134,20 +140,36 @@ def _input_shape(snapshot: Snapshot, path: str, name: str) -> Shape | None:
     return needed_shapes(snapshot, path).get(name)
 
 
-def _local_shape(
-    snapshot: Snapshot, path: str, template: Template, name: str, span: Span, binding: Binding
-) -> Shape | None:
-    """The shape of what a loop's or another variable stands for; None where that is no part of an input."""
+def _stands_for(template: Template, name: str, span: Span, binding: Binding) -> ValuePath:
+    """The path to what a loop's or another variable stands for; empty where that is no part of an input."""
     if binding.kind not in _STANDS_FOR:
-        return None
+        return ()
     place = span.start
-    if binding.span == span and binding.kind in {"set", "with"}:
+    if binding.span == span:
         located = template.source.located(place)
         place = located.start + next(
             (tag.span.end for tag in located.chunk.tags if tag.span.end > place - located.start), 0
         )
     way = resolved_at(template, (Step(name),), place)
-    return shape_under(needed_shapes(snapshot, path), way)
+    return way if without_views(way) == way else ()
+
+
+def _local_shape(snapshot: Snapshot, path: str, template: Template, way: ValuePath) -> Shape | None:
+    """The shape of what a variable stands for; None where nothing is known of it."""
+    if not way:
+        return None
+    is_own = is_no_input(way[0].key)
+    return shape_under(flow_of(template).shapes if is_own else needed_shapes(snapshot, path), way)
+
+
+def _local_values(
+    snapshot: Snapshot, path: str, way: ValuePath, newest: FileRendering | None
+) -> Iterator[str]:
+    """What a variable is in the sample: in a loop's first turn, of a parameter what is handed to it first."""
+    for each in paths_from_inputs(snapshot, path, way)[:1]:
+        value = value_at(newest.sample.data, each.way) if newest is not None and each.path == path else None
+        if newest is not None and value is not None:
+            yield f"in {code(newest.sample.name)} ({newest.sample.source}): {code(shown_value(value))}"
 
 
 def _used_as(shape: Shape | None) -> str:

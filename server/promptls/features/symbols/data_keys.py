@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple, TypeAlias
@@ -11,6 +12,7 @@ from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text
 from promptls.text.span import Span
 
 _CELL: Final = re.compile(r'"((?:[^"]|"")*)"|([^",\r\n]*)')
+_LINE_END: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _LINE: Final = re.compile(r"[^\r\n]+")
 _JSON: Final = re.compile(r'"((?:[^"\\\r\n]|\\.)*)"|[{}\[\]]')
 
@@ -23,10 +25,10 @@ def key_spans(suffix: str, text: str, keys: DataKeys, inputs: frozenset[str]) ->
     """The places of a key in a file with this ending, without its quotes; none where it cannot be read.
 
     A samples file holds one mapping of `inputs`, or mappings under the names of samples. A cell of
-    a CSV file is one text, which holds no keys.
+    a CSV file has keys where it is the JSON text of an object or list.
     """
     if suffix == ".csv":
-        return csv_columns(text, keys[0] or "") if len(keys) == 1 else iter(())
+        return csv_columns(text, keys[0] or "") if len(keys) == 1 else _keys_in_cells(text, keys)
     if suffix in {".jsonl", ".ndjson"}:
         return (
             key.span.shifted(line.start())
@@ -58,6 +60,65 @@ def csv_columns(text: str, name: str) -> Iterator[Span]:
         if text[position : position + 1] != ",":
             return
         position += 1
+
+
+def _keys_in_cells(text: str, keys: DataKeys) -> Iterator[Span]:
+    """The places of a key in the cells of the column that its way begins with."""
+    column = -1
+    for row in csv_cells(text):
+        if column < 0:
+            names = [text[cell.span.start : cell.span.end] for cell in row]
+            if keys[0] not in names:
+                return
+            column = names.index(keys[0])
+        elif column < len(row):
+            yield from _in_cell(text, row[column], keys[1:])
+
+
+def _in_cell(text: str, cell: Cell, keys: DataKeys) -> Iterator[Span]:
+    written = text[cell.span.start : cell.span.end]
+    value = written.replace('""', '"') if cell.is_quoted else written
+    if value.lstrip()[:1] not in {"{", "["}:
+        return
+    try:
+        json.loads(value)
+    except (ValueError, RecursionError):
+        return
+    for key in _json_keys(value):
+        if _is_along((*key.path, key.name), keys):
+            # Every quote before the key is written twice.
+            doubled = value.count('"', 0, key.span.start) if cell.is_quoted else 0
+            start = cell.span.start + key.span.start + doubled
+            if text[start : start + len(key.name)] == key.name:
+                yield Span(start, start + len(key.name))
+
+
+class Cell(NamedTuple):
+    """A cell of a CSV file, without the quotes around it."""
+
+    span: Span
+    is_quoted: bool
+
+
+def csv_cells(text: str) -> Iterator[list[Cell]]:
+    """The rows of a CSV text with their cells; rows without any text are left out."""
+    position = len(text) - len(text.lstrip("\ufeff\r\n"))
+    row: list[Cell] = []
+    while position < len(text) or row:
+        match = _CELL.match(text, position)
+        assert match is not None
+        quoted = match.group(1) is not None
+        row.append(Cell(Span(*match.span(1 if quoted else 2)), quoted))
+        position = match.end()
+        if text[position : position + 1] == ",":
+            position += 1
+            continue
+        end = _LINE_END.match(text, position)
+        if len(row) > 1 or row[0].span.start < row[0].span.end:
+            yield row
+        row = []
+        # What stands behind a closing quote is none of the cell: it is passed over to the line's end.
+        position = end.end() if end is not None else len(text)
 
 
 class _Key(NamedTuple):

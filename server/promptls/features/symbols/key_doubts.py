@@ -14,6 +14,7 @@ from promptls.meaning.template import Template
 from promptls.text.span import Span
 from promptls.text.steps import Steps
 from promptls.workspace.callers import calls_to
+from promptls.workspace.macro_calls import is_followed
 from promptls.workspace.needs import needs_of
 from promptls.workspace.python_keys import is_written_out
 from promptls.workspace.snapshot import Snapshot
@@ -48,7 +49,7 @@ def _of_file(snapshot: Snapshot, template: Template, path: str, way: Way) -> Ite
     """The reasons that one file gives."""
     if Each.VALUE in way:
         yield f"the keys of a mapping that lead to it are not written out in {Path(path).name}"
-    yield from _as_a_whole(template, path, way)
+    yield from _as_a_whole(snapshot, template, path, way)
     if not needs_of(snapshot, path).is_whole:
         yield f"{Path(path).name} includes a file that cannot be found"
     for call in calls_to(snapshot, path):
@@ -69,9 +70,11 @@ def _is_loops_own(template: Template, span: Span) -> bool:
     return template.source.slice(Span(max(span.start - len("loop."), 0), span.start)) == "loop."
 
 
-def _as_a_whole(template: Template, path: str, way: Way) -> Iterator[str]:
+def _as_a_whole(snapshot: Snapshot, template: Template, path: str, way: Way) -> Iterator[str]:
     for read in values_used(template, str(way[0])):
         if len(read.way) < len(way) and way[: len(read.way)] == read.way and _shows_keys(read, way):
+            if read.handling == "handed" and is_followed(snapshot, path, read.callee):
+                continue
             text = template.source.slice(read.span)
             yield f"{_place(template, path, read.span)} uses `{text}` as a whole, with all its keys"
 
@@ -79,7 +82,7 @@ def _as_a_whole(template: Template, path: str, way: Way) -> Iterator[str]:
 def _shows_keys(read: ValueRead, way: Way) -> bool:
     if read.handling == "iterated":  # going through a mapping gives its keys
         return way[len(read.way)] not in {Each.ELEMENT, Each.VALUE}
-    return read.handling == "whole"
+    return read.handling in {"whole", "handed"}
 
 
 def _place(template: Template, path: str, span: Span) -> str:

@@ -16,6 +16,7 @@ from promptls.features.symbols.part_names import part_places
 from promptls.features.symbols.row_columns import row_column_places
 from promptls.features.symbols.shared_variable import shared_variable_steps
 from promptls.features.symbols.symbol import Occurrence, Symbol, Use
+from promptls.meaning.shapes import flow_of
 from promptls.meaning.template import Template
 from promptls.meaning.variables import NamePlace, Variable, variable_at
 from promptls.text.span import Span
@@ -76,7 +77,7 @@ def places_here(snapshot: Snapshot, symbol: Symbol) -> tuple[Occurrence, ...]:
         return tuple(each for each in occurrences(snapshot, symbol) if each.path == symbol.path)
     if symbol.kind == "block":
         return _ordered(blocks_in(template, symbol.path, symbol.name))
-    if symbol.kind == "key":
+    if symbol.kind == "key" and not flow_of(template).passes:
         return _ordered(key_places_in(template, symbol.path, symbol.way))
     if symbol.kind in NO_VARIABLES:
         return tuple(

@@ -12,11 +12,13 @@ from typing import NamedTuple
 from promptls.features.symbols.shared_data import inputs_beside
 from promptls.features.symbols.shared_variable import has_context
 from promptls.meaning.key_ways import Way, path_along, way_of
-from promptls.meaning.paths import Step
+from promptls.meaning.parameter_roots import is_no_input, parameter_of
+from promptls.meaning.paths import Step, along
 from promptls.meaning.references import TemplateReference
-from promptls.meaning.shapes import resolved_at
+from promptls.meaning.shapes import flow_of, resolved_at
 from promptls.meaning.template import Template
 from promptls.text.steps import Steps
+from promptls.workspace.macro_calls import above, below
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -47,13 +49,20 @@ def shared_key_steps(snapshot: Snapshot, path: str, way: Way) -> Steps[SharedKey
             continue
         found[current] = None
         waiting += _below(snapshot, template, *current)
-        for above in _above(snapshot, *current):
+        for outer in _above(snapshot, *current):
             yield
-            if above.way:
-                waiting.append(above)
+            if outer.way:
+                waiting.append(outer)
             else:
-                lost[above.path] = None
+                lost[outer.path] = None
+        for macro_way in _through_macros(snapshot, template, *current):
+            if macro_way.way:
+                waiting.append(macro_way)
+            else:
+                lost[macro_way.path] = None
         root = str(current.way[0])
+        if is_no_input(root):
+            continue
         beside = yield from inputs_beside(snapshot, current.path, root)
         waiting += [WayIn(other, current.way) for other, _ in beside]
     return SharedKey(tuple(found), tuple(lost))
@@ -92,3 +101,15 @@ def _below(snapshot: Snapshot, template: Template, path: str, way: Way) -> Itera
 def _place(template: Template, reference: TemplateReference) -> int:
     """Where a reference hands variables on: `extends` does at the end of the file."""
     return len(template.source) if reference.keyword == "extends" else reference.span.start
+
+
+def _through_macros(snapshot: Snapshot, template: Template, path: str, way: Way) -> Iterator[WayIn]:
+    """What the value is in the macros and call blocks that it is handed to, or where they are called."""
+    for handed in flow_of(template).passes:
+        seen = way_of(handed.path)
+        if seen and len(seen) < len(way) and way[: len(seen)] == seen:
+            for each in below(snapshot, path, handed):
+                yield WayIn(each.path, (*way_of(each.way), *way[len(seen) :]))
+    parameter = parameter_of(path_along(way[:1]))
+    for each in above(snapshot, path, parameter) if parameter is not None else ():
+        yield WayIn(each.path, way_of(along(each.way, *path_along(way[1:]))))

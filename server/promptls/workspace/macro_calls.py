@@ -1,0 +1,164 @@
+"""Which macros a file calls, of its own and of files that it imports, and what it hands to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from promptls.meaning.macro_flow import Macros, macros_of
+from promptls.meaning.parameter_roots import Parameter, callee_words, caller_root, parameter_of
+from promptls.meaning.paths import Path, Step, along
+from promptls.meaning.references import TemplateReference
+from promptls.meaning.shapes import flow_of
+from promptls.meaning.template import Template
+from promptls.meaning.use import Pass
+from promptls.syntax.jinja.nodes import Statement
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.workspace.snapshot import Snapshot
+
+
+class NamedMacro(NamedTuple):
+    """A macro of the file at `path`."""
+
+    path: str
+    name: str
+
+
+class PathIn(NamedTuple):
+    """A path in the file at `path`; `way` is empty where nobody can follow the value."""
+
+    path: str
+    way: Path
+
+
+def imported_macros(snapshot: Snapshot, path: str, around: tuple[str, ...] = ()) -> Macros:
+    """The macros of other files, by the words that call them in the file at `path`."""
+    template = snapshot.template(path)
+    if template is None or not flow_of(template).passes:
+        return {}
+    found = {}
+    for statement, target in _imports(snapshot, path, template):
+        other = snapshot.template(target) if target not in (*around, path) else None
+        if other is None:
+            continue
+        macros = macros_of(flow_of(other), imported_macros(snapshot, target, (*around, path)))
+        if statement.keyword == "import":
+            found.update({f"{statement.name}.{name}": macro for name, macro in macros.items()})
+        for imported in statement.imported:
+            if imported.name in macros:
+                found[imported.alias] = macros[imported.name]
+    return found
+
+
+def macro_called(snapshot: Snapshot, path: str, callee: Path) -> NamedMacro | None:
+    """The macro that a call in the file at `path` calls; None where it is none that is known."""
+    template = snapshot.template(path)
+    words = callee_words(callee)
+    if template is None or not words:
+        return None
+    module, _, name = words.rpartition(".")
+    for statement, target in _imports(snapshot, path, template):
+        if module and statement.keyword == "import" and statement.name == module:
+            return NamedMacro(target, name)
+        for imported in () if module else statement.imported:
+            if imported.alias == name:
+                return NamedMacro(target, imported.name)
+    is_own = not module and name in template.names.bound_names("macro")
+    return NamedMacro(path, name) if is_own else None
+
+
+def is_followed(snapshot: Snapshot, path: str, callee: Path) -> bool:
+    """Whether it is known what becomes of an argument: a macro or a call block takes it."""
+    is_caller = len(callee) == 1 and str(callee[0].key).endswith("(caller")
+    return is_caller or macro_called(snapshot, path, callee) is not None
+
+
+def calls_of(snapshot: Snapshot, macro: NamedMacro) -> Iterator[tuple[str, Pass]]:
+    """What calls hand to a macro in its own file and in those that import it, each with the caller."""
+    for path in (macro.path, *sorted(snapshot.includers(macro.path) - {macro.path})):
+        template = snapshot.template(path)
+        for each in flow_of(template).passes if template is not None else ():
+            if macro_called(snapshot, path, each.callee) == macro:
+                yield path, each
+
+
+def above(snapshot: Snapshot, path: str, parameter: Parameter) -> Iterator[PathIn]:
+    """What a parameter of a macro or call block of the file at `path` stands for where it is called."""
+    names = (parameter.number, parameter.name, "*", "**")
+    if parameter.owner.isidentifier():
+        for caller, each in calls_of(snapshot, NamedMacro(path, parameter.owner)):
+            if each.argument in names:
+                yield PathIn(caller, each.path)
+        return
+    template = snapshot.template(path)
+    for each in flow_of(template).passes if template is not None else ():
+        macro = macro_called(snapshot, path, each.callee) if each.block == parameter.owner else None
+        other = snapshot.template(macro.path) if macro is not None else None
+        for given in flow_of(other).passes if other is not None else ():
+            if (
+                macro is not None
+                and given.callee == (Step(caller_root(macro.name)),)
+                and given.argument in names
+            ):
+                yield PathIn(macro.path, given.path)
+
+
+def below(snapshot: Snapshot, path: str, handed: Pass) -> Iterator[PathIn]:
+    """The parameters that stand for what a call in the file at `path` hands on."""
+    owner = parameter_of(handed.path)
+    if owner is not None and handed.callee == (Step(caller_root(owner.owner)),):
+        macro = NamedMacro(path, owner.owner)
+        blocks = {(caller, each.block) for caller, each in calls_of(snapshot, macro) if each.block}
+        for caller, block in sorted(blocks):
+            yield from _parameter(snapshot, caller, block, handed.argument)
+    elif (called := macro_called(snapshot, path, handed.callee)) is not None:
+        yield from _parameter(snapshot, called.path, called.name, handed.argument)
+
+
+def paths_from_inputs(snapshot: Snapshot, path: str, way: Path) -> tuple[PathIn, ...]:
+    """What a path means that may begin at a parameter: the paths from inputs that are handed to it."""
+    found: dict[PathIn, None] = {}
+    seen: set[PathIn] = set()
+    waiting = [PathIn(path, way)]
+    while waiting:
+        current = waiting.pop(0)
+        if current in seen or not current.way:
+            continue
+        seen.add(current)
+        parameter = parameter_of(current.way)
+        if parameter is None:
+            found[current] = None
+            continue
+        waiting += [
+            PathIn(each.path, along(each.way, *current.way[1:]))
+            for each in above(snapshot, current.path, parameter)
+        ]
+    return tuple(found)
+
+
+def _parameter(snapshot: Snapshot, path: str, owner: str, argument: int | str) -> Iterator[PathIn]:
+    """The parameter of a macro or call block that an argument is for, where anything uses it."""
+    template = snapshot.template(path)
+    for root in flow_of(template).shapes if template is not None else ():
+        parameter = parameter_of((Step(root),))
+        if parameter is not None and parameter.owner == owner and argument in parameter[1:]:
+            yield PathIn(path, (Step(root),))
+
+
+def _imports(snapshot: Snapshot, path: str, template: Template) -> Iterator[tuple[Statement, str]]:
+    """The statements that import, each with the file that it leads to."""
+    for reference in template.references:
+        if reference.keyword in {"import", "from"}:
+            target = snapshot.resolve(path, reference)
+            statement = _statement(template, reference)
+            if target is not None and statement is not None:
+                yield statement, target
+
+
+def _statement(template: Template, reference: TemplateReference) -> Statement | None:
+    located = template.source.located(reference.span.start)
+    inside = reference.span.start - located.start
+    return next(
+        (tag_tree(tag).statement for tag in located.chunk.tags if tag.span.start <= inside < tag.span.end),
+        None,
+    )
