@@ -11,6 +11,7 @@ import pytest
 
 from promptls.experiments.runner import BudgetSpentError
 from promptls.text.failure import Failure, WrongUse
+from promptls.tokens.counting import count
 from support.experiment_folder import Folder, last_text, table
 from support.model_server import ModelServer, Reply, model_server
 
@@ -84,7 +85,8 @@ async def test_the_plan_says_what_judges_may_take(tmp_path: Path, judge: ModelSe
     planned = await judged(tmp_path, judge, top='judge = "judge"\nask_above = {cost = 0.0001}').plan()
     # Four answers of `echo`, and a judgement of each.
     assert planned.calls == 8
-    assert planned.prompt_cost == pytest.approx(4 * 400 / 1_000_000)
+    assert planned.judging == 4
+    assert planned.prompt_cost == pytest.approx(4 * 320 / 1_000_000, rel=0.3)
     assert "8 calls" in str(planned.question)
 
 
@@ -174,3 +176,121 @@ async def test_a_model_that_judges_may_be_the_one_that_answers(tmp_path: Path, j
     await folder.run()
     # Of two rows with the same answer and the same reference, the judgement is the same one.
     assert len(judge.requests) == 4 + 3
+
+
+async def test_scores_whose_judge_failed_are_asked_for_again_and_the_model_is_not(
+    tmp_path: Path, judge: ModelServer, server: ModelServer
+) -> None:
+    folder = judged(tmp_path, judge, top='judge = "judge"', settings=office(server))
+    folder.write(model="office", metrics="polite, metrics.py:length")
+    server.reply = lambda body: Reply(f"to {last_text(body)}")
+    judge.reply = lambda body: Reply("no", status=400) if "text 2" in last_text(body) else verdict(value=True)
+    first = await folder.ask()
+    judge.reply = lambda _body: verdict(value=False, reason="now it answers")
+    (folder.results / ".cache").rename(tmp_path / "without answers")
+    again = await folder.ask(retry_errors=first.results)
+    assert [row["polite"] for row in table(again)] == ["pass", "fail", "pass", "pass"]
+    assert table(again)[1]["polite_reason"] == "now it answers"
+    assert (len(server.requests), len(judge.requests)) == (4, 4 + 1)
+    assert again.manifest["metrics"][0]["unscored"] == 0
+    assert again.manifest["totals"]["judging"]["calls"] == 1
+    with pytest.raises(WrongUse, match="all of them have their scores"):
+        await folder.ask(retry_errors=again.results)
+
+
+async def test_a_judge_that_gave_no_verdict_is_asked_again_although_its_answer_is_kept(
+    tmp_path: Path, judge: ModelServer
+) -> None:
+    folder = judged(tmp_path, judge, top='judge = "judge"')
+    judge.reply = lambda body: Reply("I will not say") if "text 3" in last_text(body) else verdict(value=True)
+    first = await folder.ask()
+    assert len(judge.requests) == 3 + 2
+    judge.reply = lambda _body: verdict(value=True)
+    again = await folder.ask(retry_errors=first.results)
+    assert [row["polite"] for row in table(again)] == ["pass"] * 4
+    assert len(judge.requests) == 5 + 1
+
+
+async def test_a_run_that_goes_on_asks_failed_judges_again(tmp_path: Path, judge: ModelServer) -> None:
+    folder = judged(tmp_path, judge, top='judge = "judge"')
+    folder.write(metrics="polite", settings="concurrency: 1")
+    judge.queue = [Reply("no", status=400)]
+    with pytest.raises(BudgetSpentError):
+        await folder.ask(max_calls=4)
+    (journal,) = folder.results.glob("*.partial.jsonl")
+    finished = await folder.ask(resume=str(journal))
+    assert [row["polite"] for row in table(finished)] == ["pass", "fail", "fail", "fail"]
+    assert len(judge.requests) == 5
+    assert finished.manifest["totals"]["judging"]["calls"] == 5
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("'large'", "'larger'"), "the model that judges for the metric `polite`"),
+        (("Is it polite?", "Is it rude?"), "the metric `polite`"),
+    ],
+)
+async def test_a_run_whose_judge_or_question_has_changed_is_not_gone_on_with(
+    tmp_path: Path, judge: ModelServer, change: tuple[str, str], told: str
+) -> None:
+    folder = judged(tmp_path, judge, top='judge = "judge"')
+    with pytest.raises(BudgetSpentError):
+        await folder.ask(max_calls=4)
+    settings = tmp_path / "promptls.toml"
+    settings.write_text(settings.read_text("utf-8").replace(*change), "utf-8")
+    (journal,) = folder.results.glob("*.partial.jsonl")
+    with pytest.raises(WrongUse, match=f"{told} changed after this run began"):
+        await folder.ask(resume=str(journal))
+
+
+async def test_rows_that_are_taken_over_are_judged_anew_where_the_judge_has_changed(
+    tmp_path: Path, judge: ModelServer, server: ModelServer
+) -> None:
+    folder = judged(tmp_path, judge, top='judge = "judge"', settings=office(server))
+    folder.write(model="office", metrics="polite")
+    server.reply = lambda body: (
+        Reply(status=400, raw=b"{}") if last_text(body) == "text 2" else Reply(f"to {last_text(body)}")
+    )
+    first = await folder.ask()
+    server.reply = lambda _body: Reply("mended")
+    settings = tmp_path / "promptls.toml"
+    settings.write_text(settings.read_text("utf-8").replace("polite?", "rude?"), "utf-8")
+    again = await folder.ask(retry_errors=first.results)
+    assert (len(server.requests), len(judge.requests)) == (4 + 1, 3 + 4)
+    assert all("rude?" in last_text(body) for body in judge.requests[3:])
+    assert [row["response"] for row in table(again)][:2] == ["to text 1", "mended"]
+
+
+async def test_the_plan_measures_the_judges_questions(
+    tmp_path: Path, judge: ModelServer, server: ModelServer
+) -> None:
+    metric = 'use = "aspect_critic"\ndefinition = "Is it polite?"\nrepeats = 3'
+    folder = judged(tmp_path, judge, metric=metric, top='judge = "judge"', settings=office(server))
+    folder.write(model="office", metrics="polite", rows=60)
+    server.reply = lambda body: Reply(f"to {last_text(body)}")
+    planned = await folder.plan()
+    assert (planned.calls, planned.judging, planned.cached) == (60 * 4, 60 * 3, 0)
+    assert judge.requests == []
+    finished = await folder.ask()
+    sent = sum(
+        count("\n".join(each["content"] for each in body["messages"]), "o200k_base")
+        for body in judge.requests
+    )
+    assert planned.tokens - 60 * 3 == pytest.approx(sent, rel=0.35)
+    assert (await folder.plan()).judging == 0
+    assert finished.manifest["settings"]["scoring"]["polite"]["options"]["repeats"] == 3
+
+
+async def test_the_plan_counts_what_ragas_would_ask(tmp_path: Path, judge: ModelServer) -> None:
+    pytest.importorskip("ragas")
+    metric = 'use = "factual_correctness"\n[metrics.polite.columns]\nreference = "answer"'
+    folder = judged(tmp_path, judge, metric=metric, top='judge = "judge"')
+    folder.write(metrics="polite", rows=2)
+    planned = await folder.plan()
+    # Claims of response and of reference, and how far the ones follow from the others.
+    assert planned.judging == 2 * 4
+
+
+def office(server: ModelServer) -> str:
+    return f"[models.office]\nprovider = 'openai'\nmodel = 'small'\nbase_url = '{server.url}'"

@@ -300,7 +300,8 @@ def _may_be_long(experiment: Experiment, model: ModelReference) -> bool:
 
 
 def _calls(planned: Planned) -> str:
-    words = f"{counted(planned.calls, 'call')}, about {planned.tokens:,} input tokens"
+    judging = f" ({planned.judging:,} of them by metrics)" if planned.judging else ""
+    words = f"{counted(planned.calls, 'call')}{judging}, about {planned.tokens:,} input tokens"
     if planned.cached:
         words += f", {planned.cached:,} answered from the cache"
     if planned.longest_cost is not None and planned.longest_cost != planned.prompt_cost:

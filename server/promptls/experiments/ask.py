@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from promptls.datasets.dataset import Row
@@ -12,14 +13,13 @@ from promptls.experiments.answer_cache import is_worth_keeping
 from promptls.experiments.answer_check import AnswerCheck
 from promptls.experiments.budget import Expected
 from promptls.experiments.definition import Experiment
-from promptls.experiments.judges import Judges, OpenEmbedder, OpenJudge, RowAccount
-from promptls.experiments.judging import ABOUT_TOKENS, asked_models
+from promptls.experiments.judges import Judges, OpenEmbedder, OpenJudge
+from promptls.experiments.judging import asked_models
 from promptls.experiments.kept_answers import KeptAnswers
 from promptls.experiments.plan import AnswerKeys, Plan, parameters_of
 from promptls.experiments.row_rendering import RenderedRow
 from promptls.experiments.row_result import RowResult, Score
-from promptls.metrics.binding import bound_arguments
-from promptls.metrics.metric import Metric
+from promptls.experiments.scoring import Scorer
 from promptls.models.embedding import open_embeddings
 from promptls.models.keys import KeyMask, key_mask
 from promptls.models.model import Completion, Model, ModelError
@@ -168,28 +168,33 @@ class Asker:
     ) -> None:
         self._plan = plan
         self._models = models
-        self._judges = judges
+        self._scorer = Scorer(plan, judges, mask)
         self._answers = answers
         self._mask = mask
         self._check = AnswerCheck(is_json=plan.experiment.output_is_json, schema=plan.experiment.json_schema)
         self._judge_calls = sum(asks.calls for asks in plan.asks.values())
+        self._judge_tokens = sum(asks.tokens for asks in plan.asks.values())
 
     def expected(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> Expected:
         """What asking about the row will take, as far as that can be known: its judges' calls, mostly."""
         if self._is_kept(rendered, reference, repeat):
-            return Expected(self._judge_calls * ABOUT_TOKENS, calls=self._judge_calls)
+            return self.expected_again()
         price = self._models[reference.name].price
         longest = parameters_of(self._plan.experiment, reference, 1).get("max_tokens")
         answer = longest if isinstance(longest, int) else 0
         cost = (price.cost(rendered.tokens, answer) if price else None) or 0.0
-        tokens = rendered.tokens + answer + self._judge_calls * ABOUT_TOKENS
+        tokens = rendered.tokens + answer + self._judge_tokens
         return Expected(tokens, cost, 1 + self._judge_calls)
+
+    def expected_again(self) -> Expected:
+        """What scoring a response will take at most, as far as that can be known."""
+        return Expected(self._judge_tokens, calls=self._judge_calls)
 
     def is_there(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> bool:
         """Whether the row needs no call: it does not render, or its answer is kept and not judged."""
         if rendered.error is not None:
             return True
-        return not self._judge_calls and self._is_kept(rendered, reference, repeat)
+        return not self._plan.asks and self._is_kept(rendered, reference, repeat)
 
     def _is_kept(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> bool:
         keys = self._models[reference.name].keys
@@ -209,10 +214,9 @@ class Asker:
         cost = None
         if opened.price is not None:
             cost = opened.price.cost(completion.input_tokens, completion.output_tokens)
-        answer = _known_of(completion, cost, self._plan.experiment.json_schema)
-        account = RowAccount()
-        scores = await self._scores(row, completion.text, answer, repeat, account)
-        is_judged = account.answered or account.failure is not None
+        counts = (completion.input_tokens, completion.output_tokens)
+        answer = _known(completion.seconds, counts, cost, self._plan.experiment.json_schema)
+        scored = await self._scorer.score(row, completion.text, answer, repeat)
         result = RowResult(
             id=row.id,
             number=row.number,
@@ -221,7 +225,7 @@ class Asker:
             repeat=repeat,
             values=row.values,
             response=completion.text,
-            scores=scores,
+            scores=scored.scores,
             input_tokens=completion.input_tokens,
             output_tokens=completion.output_tokens,
             seconds=completion.seconds,
@@ -230,8 +234,10 @@ class Asker:
             digest=rendered.digest,
             problem=self._check.problem(completion.text),
             cached=cached,
-            judging=account.to_json() if is_judged else None,
+            judging=scored.account.to_json() if scored.is_judged else None,
+            unscored=scored.unscored,
         )
+        account = scored.account
         tokens = (completion.input_tokens or rendered.tokens) + (completion.output_tokens or 0)
         return Asked(
             result,
@@ -239,6 +245,35 @@ class Asker:
             calls=account.calls + (not cached),
             tokens=account.spent_tokens + (0 if cached else tokens),
             cost=(account.paid or 0.0) + (0.0 if cached else cost or 0.0),
+            judge_failure=None if account.answered else account.failure,
+            judged=account.answered,
+        )
+
+    async def score_again(self, row: Row, prior: RowResult) -> Asked:
+        """The result of an earlier asking with the scores that it lacks; its model is not asked."""
+        answer = _known(
+            prior.seconds,
+            (prior.input_tokens, prior.output_tokens),
+            prior.cost,
+            self._plan.experiment.json_schema,
+        )
+        scored = await self._scorer.score(row, prior.response or "", answer, prior.repeat, prior.unscored)
+        account = scored.account
+        result = replace(
+            prior,
+            scores={
+                metric.name: scored.scores.get(metric.name) or prior.scores.get(metric.name) or Score(None)
+                for metric in self._plan.metrics
+            },
+            judging=account.after(prior.judging) if scored.is_judged else prior.judging,
+            unscored=scored.unscored,
+        )
+        return Asked(
+            result,
+            None,
+            calls=account.calls,
+            tokens=account.spent_tokens,
+            cost=account.paid or 0.0,
             judge_failure=None if account.answered else account.failure,
             judged=account.answered,
         )
@@ -259,43 +294,6 @@ class Asker:
                 json_schema=experiment.json_schema,
             )
 
-    async def _scores(
-        self, row: Row, response: str, answer: Mapping[str, Any], repeat: int, account: RowAccount
-    ) -> dict[str, Score]:
-        """The scores of a response, by metric; those that ask judges are made at once."""
-        metrics = self._plan.metrics
-        asked: dict[str, Mapping[str, Any]] = {
-            name: self._judges.of(asks, repeat, account) for name, asks in self._plan.asks.items()
-        }
-        scores = [self._score(metric, row, response, answer, asked.get(metric.name)) for metric in metrics]
-        if asked:
-            found = await asyncio.gather(*scores)
-        else:
-            found = [await score for score in scores]
-        return {metric.name: score for metric, score in zip(metrics, found, strict=True)}
-
-    async def _score(
-        self,
-        metric: Metric,
-        row: Row,
-        response: str,
-        answer: Mapping[str, Any],
-        asked: Mapping[str, Any] | None,
-    ) -> Score:
-        experiment = self._plan.experiment
-        # Each question to a judge has a limit of its own, and may wait for its turn.
-        limit = experiment.timeout if asked is None else None
-        try:
-            arguments = bound_arguments(metric, row.values, response, experiment.output_key, answer)
-            result = await asyncio.wait_for(metric.ascore(**arguments, **(asked or {})), limit)
-        except asyncio.TimeoutError:
-            return Score(None, f"the metric took longer than {experiment.timeout:g} seconds")
-        except Exception as error:  # noqa: BLE001 - a row that cannot be scored must not end the run
-            return Score(None, self._mask.mask(f"{type(error).__name__}: {error}"))
-        reason = None if result.reason is None else self._mask.mask(str(result.reason))
-        value = _plain(result.value)
-        return Score(self._mask.mask(value) if isinstance(value, str) else value, reason)
-
     def _failed(
         self, row: Row, reference: ModelReference, repeat: int, rendered: RenderedRow, error: str
     ) -> RowResult:
@@ -311,26 +309,17 @@ class Asker:
         )
 
 
-def _known_of(
-    completion: Completion, cost: float | None, output_schema: Mapping[str, Any] | None
+def _known(
+    seconds: float | None,
+    counts: tuple[int | None, int | None],
+    cost: float | None,
+    output_schema: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """What metrics may ask of an answer beside its text; see `metrics.binding.ANSWER_NAMES`."""
-    counts = (completion.input_tokens, completion.output_tokens)
     known = [count for count in counts if count is not None]
     return {
-        "seconds": completion.seconds,
+        "seconds": seconds,
         "tokens": sum(known) if len(known) == len(counts) else None,
         "cost": cost,
         "output_schema": output_schema,
     }
-
-
-def _plain(value: Any) -> Any:
-    """A value that JSON can carry; numbers of other libraries become Python's."""
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    # NumPy's scalars have this method, and nothing else does.
-    item = getattr(value, "item", None)
-    return item() if callable(item) else str(value)

@@ -31,6 +31,8 @@ class Planned:
     changed: int | None
     before: str | None
     question: str | None
+    judging: int = 0
+    """How many of the calls are those of metrics."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ class Journal:
         self._offsets = array("Q")
         self._count = 0
         self._failed: set[int] = set()
+        self._unscored: set[int] = set()
 
     @property
     def name(self) -> str:
@@ -61,9 +62,18 @@ class Journal:
         self._note(result, offset)
 
     def has_answer(self, number: int, model: str, repeat: int) -> bool:
-        """Whether there is a result without an error for this asking."""
+        """Whether there is a result for this asking without an error, and with all of its scores."""
         place = self._place(number, model, repeat)
-        return self._offset(place) > 0 and place not in self._failed
+        return self._offset(place) > 0 and place not in self._failed and place not in self._unscored
+
+    def unscored(self, number: int, model: str, repeat: int) -> RowResult | None:
+        """The result of this asking that has a response and lacks scores; None where there is none such."""
+        place = self._place(number, model, repeat)
+        if place not in self._unscored:
+            return None
+        with self.path.open("rb") as stream:
+            stream.seek(self._offsets[place])
+            return RowResult.from_json(json.loads(stream.readline()))
 
     def forget_failed(self) -> None:
         """Results with an error count no more; each is asked for again."""
@@ -125,10 +135,8 @@ class Journal:
             self._offsets.extend(repeat(0, place + 1 - len(self._offsets)))
         self._count += not self._offsets[place]
         self._offsets[place] = offset
-        if result.error is None:
-            self._failed.discard(place)
-        else:
-            self._failed.add(place)
+        (self._failed.discard if result.error is None else self._failed.add)(place)
+        (self._unscored.add if result.unscored and result.error is None else self._unscored.discard)(place)
 
     def _append(self, value: Mapping[str, Any]) -> None:
         line = json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass") + b"\n"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
-from promptls.experiments.answer_cache import answer_key, is_worth_keeping, key_prefix
-from promptls.experiments.judging import JudgeAccount, MetricAsks
+from promptls.experiments.answer_cache import answer_key, key_prefix
+from promptls.experiments.judging import JudgeAccount, MetricAsks, judge_key, judge_parameters
 from promptls.experiments.kept_answers import KeptAnswers
+from promptls.metrics.grading import NoVerdictError, read_verdict
 from promptls.metrics.judge import EMBEDDER, JUDGE
 from promptls.models.embedding import SteadyEmbeddings
 from promptls.models.model import Completion, Model, ModelError
@@ -23,9 +23,6 @@ from promptls.text.failure import Failure
 _JUDGE = "the model that judges"
 _MAKER = "the model that makes embeddings"
 _Answer = TypeVar("_Answer")
-
-# Models of OpenAI that reason refuse to be given a temperature.
-_REASONING = re.compile(r"(.*/)?(o\d|gpt-5)")
 
 
 class OpenJudge(NamedTuple):
@@ -55,11 +52,16 @@ class Judges:
         self._judges = judges
         self._embedders = embedders
 
-    def of(self, asks: MetricAsks, repeat: int, account: RowAccount) -> dict[str, Any]:
-        """The arguments of a metric that asks, for one response; what is asked goes to `account`."""
+    def of(
+        self, asks: MetricAsks, repeat: int, account: RowAccount, *, again: bool = False
+    ) -> dict[str, Any]:
+        """The arguments of a metric that asks, for one response; what is asked goes to `account`.
+
+        Where it is asked `again`, kept answers that are no verdict do not count.
+        """
         found: dict[str, Any] = {}
         if asks.judge is not None:
-            found[JUDGE] = _RowJudge(self._judges[asks.judge.name], self._answers, repeat, account)
+            found[JUDGE] = _RowJudge(self._judges[asks.judge.name], self._answers, repeat, account, again)
         if asks.embedder is not None:
             found[EMBEDDER] = _RowEmbedder(self._embedders[asks.embedder.name], self._answers, account)
         return found
@@ -72,6 +74,18 @@ class RowAccount(JudgeAccount):
     failure: ModelError | None = None
     answered: bool = False
 
+    def take(self, other: RowAccount) -> None:
+        """What the judges of one more metric took counts here too."""
+        self.failure = self.failure or other.failure
+        self.answered = self.answered or other.answered
+        self.calls += other.calls
+        self.cached += other.cached
+        self.tokens += other.tokens
+        self.spent_tokens += other.spent_tokens
+        if other.cost is not None:
+            self.cost = (self.cost or 0.0) + other.cost
+            self.paid = (self.paid or 0.0) + (other.paid or 0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class _RowJudge:
@@ -79,17 +93,14 @@ class _RowJudge:
     answers: KeptAnswers
     repeat: int
     account: RowAccount
+    again: bool
 
     async def ask(
         self, messages: Sequence[Mapping[str, str]], *, json_schema: Mapping[str, Any], sample: int = 1
     ) -> str:
         reference = self.opened.reference
-        parameters = _parameters(reference, sample)
-        key = None
-        if is_worth_keeping(reference):
-            # A response to a repeat is judged for itself, as a sample is.
-            prefix = key_prefix(reference, parameters, json_schema)
-            key = answer_key(prefix + f"judge {sample}".encode(), messages, self.repeat)
+        key = judge_key(reference, messages, json_schema, sample, self.repeat)
+        parameters = judge_parameters(reference, sample)
 
         async def complete() -> Completion:
             async with self.opened.turns:
@@ -98,13 +109,29 @@ class _RowJudge:
                 )
 
         answer, cached = await _asked(
-            self.account, self.answers.answer(key, _digest(messages), messages, complete), _JUDGE
+            self.account,
+            self.answers.answer(key, _digest(messages), messages, complete, self._is_good(json_schema)),
+            _JUDGE,
         )
         tokens = (answer.input_tokens or 0) + (answer.output_tokens or 0)
         price = self.opened.price
         cost = price.cost(answer.input_tokens, answer.output_tokens) if price else None
         self.account.add(cached=cached, tokens=tokens, cost=cost)
         return answer.text
+
+    def _is_good(self, json_schema: Mapping[str, Any]) -> Callable[[Completion], bool]:
+        """Which kept answers count: where a score is asked for again, only those that are a verdict."""
+        if not self.again:
+            return lambda _answer: True
+
+        def is_verdict(answer: Completion) -> bool:
+            try:
+                read_verdict(answer.text, json_schema)
+            except NoVerdictError:
+                return False
+            return True
+
+        return is_verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,16 +172,10 @@ async def _asked(account: RowAccount, answer: Awaitable[_Answer], who: str) -> _
         found = await answer
     except ModelError as error:
         account.failure = error
+        account.add(cached=False, tokens=0, cost=None)
         raise Failure(f"{who} did not answer: {error.message}") from None
     account.answered = True
     return found
-
-
-def _parameters(reference: ModelReference, sample: int) -> dict[str, Any]:
-    """What is sent beside the question: the first answer is the likeliest, further samples are free."""
-    if sample > 1 or _REASONING.match(reference.model):
-        return dict(reference.parameters)
-    return {"temperature": 0, **reference.parameters}
 
 
 def _digest(messages: Sequence[Mapping[str, str]]) -> str:

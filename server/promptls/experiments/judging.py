@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from promptls.experiments.answer_cache import answer_key, is_worth_keeping, key_prefix
 from promptls.metrics.binding import asks_for
 from promptls.metrics.judge import EMBEDDER, EMBEDDINGS, JUDGE
 from promptls.metrics.metric import Metric
@@ -22,16 +24,23 @@ if TYPE_CHECKING:
     from promptls.settings.header import NamedMetric
     from promptls.settings.project import Project
 
+# Models of OpenAI that reason refuse to be given a temperature.
+_REASONING = re.compile(r"(.*/)?(o\d|gpt-5)")
+
 ABOUT_TOKENS = 400
 """Tokens of a question to a judge, as far as anything is known of it before the response is there."""
 
 
 class MetricAsks(NamedTuple):
-    """What one metric asks: `calls` is about how often it asks the judge about one response."""
+    """What one metric asks.
+
+    `calls` is about how often it asks for one response, and `tokens` what its questions then have.
+    """
 
     judge: ModelReference | None
     embedder: ModelReference | None
     calls: int
+    tokens: int
 
 
 @dataclass(slots=True)
@@ -52,6 +61,14 @@ class JudgeAccount:
     def to_json(self) -> dict[str, Any]:
         """What it came to, as JSON."""
         return {name: getattr(self, name) for name in ("calls", "cached", "tokens", "cost", "paid")}
+
+    def after(self, before: Mapping[str, Any] | None) -> dict[str, Any]:
+        """What it came to together with what was taken `before`, as JSON."""
+        both = self.to_json()
+        for name, value in (before or {}).items():
+            if value is not None:
+                both[name] = (both.get(name) or 0) + value
+        return both
 
     def add(self, *, cached: bool, tokens: int, cost: float | None) -> None:
         """One answer more."""
@@ -114,8 +131,30 @@ def asked_by(experiment: Experiment, metrics: Iterable[Metric]) -> dict[str, Met
             check_embeddings(embedder)
         named = experiment.named_metrics.get(metric.name)
         calls = judge_calls(metric, named.use if named else metric.name) if judge else 0
-        found[metric.name] = MetricAsks(judge, embedder, calls)
+        found[metric.name] = MetricAsks(judge, embedder, calls, calls * ABOUT_TOKENS)
     return found
+
+
+def judge_key(
+    reference: ModelReference,
+    messages: Sequence[Mapping[str, str]],
+    json_schema: Mapping[str, Any],
+    sample: int,
+    repeat: int,
+) -> bytes | None:
+    """The key of a judge's answer in the cache; None for a judge whose answers are not kept."""
+    if not is_worth_keeping(reference):
+        return None
+    # A response to a repeat is judged for itself, as a sample is.
+    prefix = key_prefix(reference, judge_parameters(reference, sample), json_schema)
+    return answer_key(prefix + f"judge {sample}".encode(), messages, repeat)
+
+
+def judge_parameters(reference: ModelReference, sample: int) -> dict[str, Any]:
+    """What is sent beside the question: the first answer is the likeliest, further samples are free."""
+    if sample > 1 or _REASONING.match(reference.model):
+        return dict(reference.parameters)
+    return {"temperature": 0, **reference.parameters}
 
 
 def _judge_of(metric: Metric, experiment: Experiment) -> ModelReference:

@@ -59,6 +59,7 @@ def begun_manifest(plan: Plan, started: datetime, continues: str | None = None) 
         "models": [described_model(reference) for reference in experiment.models],
         "settings": {
             "metrics": list(experiment.metrics),
+            "scoring": described_metrics(plan),
             "parameters": without_secrets(experiment.parameters),
             "json_schema": experiment.json_schema,
             "repeats": experiment.repeats,
@@ -138,6 +139,39 @@ def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, dict)
         else value
         for name, value in values.items()
+    }
+
+
+def described_metrics(plan: Plan) -> dict[str, Any]:
+    """What the scores depend on beside the rows and the responses, by metric, as JSON without secrets."""
+    experiment = plan.experiment
+    found = {}
+    for written, metric in zip(experiment.metrics, plan.metrics, strict=True):
+        named = experiment.named_metrics.get(written)
+        use = named.use if named is not None else written
+        file = experiment.base / use.rpartition(":")[0]
+        asks = plan.asks.get(metric.name)
+        found[metric.name] = {
+            "use": use,
+            "file": hash_of_file(file) if use.rpartition(":")[0].endswith(".py") else None,
+            "options": without_secrets(metric.options),
+            "columns": dict(metric.columns),
+            "judge": described_model(asks.judge) if asks and asks.judge else None,
+            "embedder": described_model(asks.embedder) if asks and asks.embedder else None,
+        }
+    described: dict[str, Any] = json.loads(json.dumps(found, default=str))
+    return described
+
+
+def changed_scoring(plan: Plan, header: Mapping[str, Any]) -> dict[str, str]:
+    """Which metrics score otherwise than in the run that `header` tells of, and what of them has changed."""
+    before = header["settings"].get("scoring") or {}
+    return {
+        name: f"the model that judges for the metric `{name}`"
+        if before[name]["judge"] != now["judge"]
+        else f"the metric `{name}`"
+        for name, now in described_metrics(plan).items()
+        if name in before and before[name] != now
     }
 
 

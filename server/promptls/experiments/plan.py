@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +11,9 @@ from promptls.datasets.dataset import Dataset
 from promptls.datasets.registry import open_dataset
 from promptls.experiments.answer_cache import AnswerCache, answer_key, is_worth_keeping, key_prefix
 from promptls.experiments.definition import Experiment
-from promptls.experiments.judging import ABOUT_TOKENS, MetricAsks, asked_by, asked_models
+from promptls.experiments.judge_estimate import judge_estimates, measured, with_measures
+from promptls.experiments.judging import MetricAsks, asked_by, asked_models
+from promptls.experiments.model_estimate import ModelEstimate, estimate_of
 from promptls.experiments.rendered_rows import RenderedRows
 from promptls.experiments.row_choice import ALL_ROWS, RowChoice
 from promptls.experiments.row_rendering import RenderedRow, RowRenderer, row_renderer
@@ -20,7 +21,6 @@ from promptls.experiments.seen_keys import SeenKeys
 from promptls.metrics.binding import check_binding
 from promptls.metrics.loading import load_metric
 from promptls.metrics.metric import Metric
-from promptls.models.prices import is_paid, price_of
 from promptls.models.ray_cluster import check_cluster
 from promptls.models.reference import ModelReference
 from promptls.models.registry import check_model
@@ -38,24 +38,6 @@ class FailingRow:
     number: int
     line: int
     message: str
-
-
-@dataclass(frozen=True, slots=True)
-class ModelEstimate:
-    """What asking one model would take: calls, tokens of their prompts, and US dollars.
-
-    `cached` answers are there already. `prompt_cost` is that of the prompts alone, `longest_cost` that with
-    answers of `max_tokens` each; None where no price or no longest answer is known. `paid` says whether
-    calls may cost anything.
-    """
-
-    model: str
-    calls: int
-    cached: int
-    tokens: int
-    paid: bool
-    prompt_cost: float | None
-    longest_cost: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +76,11 @@ class Plan:
     def calls(self) -> int:
         """How often a model is asked; what the cache answers does not count."""
         return sum(estimate.calls for estimate in self.estimates)
+
+    @property
+    def judging(self) -> int:
+        """How many of the calls are those of metrics that ask a judge or an embedder."""
+        return sum(estimate.calls for estimate in self.estimates[len(self.experiment.models) :])
 
     @property
     def cached(self) -> int:
@@ -161,8 +148,19 @@ async def plan_run(
                 continue
             for counter in counters:
                 counter.add(row.number, rendered)
-    if not len(rendered_rows):
-        raise _no_rows(dataset, choice)
+        if not len(rendered_rows):
+            raise _no_rows(dataset, choice)
+        found = await measured(
+            experiment,
+            metrics,
+            asks,
+            rendered_rows,
+            lambda index: next(
+                (kept for each in counters if (kept := each.kept(rendered_rows[index][1])) is not None), None
+            ),
+            cache,
+            opened.count,
+        )
     return Plan(
         experiment,
         dataset,
@@ -175,10 +173,10 @@ async def plan_run(
         tuple(files),
         (
             *(counter.estimate() for counter in counters),
-            *_judge_estimates(asks, sum(counter.answers for counter in counters)),
+            *judge_estimates(asks, found, sum(counter.answers for counter in counters)),
         ),
         cache,
-        asks,
+        with_measures(asks, found),
     )
 
 
@@ -248,34 +246,17 @@ class _Counter:
         """How many answers are to be scored."""
         return self._calls + self._cached
 
+    def kept(self, rendered: RenderedRow) -> str | None:
+        """The first answer to a row that is in the cache."""
+        if self._cache is None or self._keys is None:
+            return None
+        kept = self._cache.get(self._keys.key(rendered, 1))
+        return None if kept is None else kept.text
+
     def estimate(self) -> ModelEstimate:
         self._seen.close()
-        price = price_of(self._model)
-        paid = is_paid(self._model)
         longest = parameters_of(self._experiment, self._model, 1).get("max_tokens")
-        of_prompts = price.cost(self._tokens, None) if paid else None
-        with_answers = None
-        if paid and isinstance(longest, int) and price.output is not None:
-            with_answers = price.cost(self._tokens, self._calls * longest)
-        return ModelEstimate(
-            self._model.name, self._calls, self._cached, self._tokens, paid, of_prompts, with_answers
-        )
-
-
-def _judge_estimates(asks: Mapping[str, MetricAsks], answers: int) -> Iterator[ModelEstimate]:
-    """What the judges take at most; how many of their answers are there already is not known before."""
-    calls: Counter[str] = Counter()
-    judges: dict[str, ModelReference] = {}
-    for each in asks.values():
-        if each.judge is not None:
-            judges[each.judge.name] = each.judge
-            calls[each.judge.name] += answers * each.calls
-    for name, count in calls.items():
-        judge = judges[name]
-        tokens = count * ABOUT_TOKENS
-        paid = is_paid(judge)
-        cost = price_of(judge).cost(tokens, None) if paid else None
-        yield ModelEstimate(judge.name, count, 0, tokens, paid, cost, None)
+        return estimate_of(self._model, self._calls, self._cached, self._tokens, longest)
 
 
 def _choice(rows: RowChoice | int | None) -> RowChoice:

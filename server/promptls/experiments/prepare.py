@@ -19,7 +19,7 @@ from promptls.experiments.find_run import find_interrupted, find_run
 from promptls.experiments.history import RunSummary
 from promptls.experiments.journal import Journal, read_header, reopen_journal
 from promptls.experiments.last_runs import last_runs
-from promptls.experiments.manifest import described_model, hash_of_file, manifest_of
+from promptls.experiments.manifest import changed_scoring, described_model, hash_of_file, manifest_of
 from promptls.experiments.plan import IsThere, Plan, plan_run
 from promptls.experiments.request import RunRequest
 from promptls.experiments.row_choice import FAILING, RowChoice, parse_rows
@@ -90,7 +90,8 @@ class _Opened(NamedTuple):
             _check_same(plan, self.header, self.journal)
             return Continued(journal=self.journal, header=self.header)
         if self.retried is not None:
-            return Continued(carried=good_results(self.retried, plan), run=self.retried.name)
+            again = changed_scoring(plan, manifest_of(self.retried.manifest))
+            return Continued(carried=good_results(self.retried, plan, again), run=self.retried.name)
         return FROM_THE_START
 
     def is_there(self) -> IsThere | None:
@@ -126,6 +127,7 @@ def planned(plan: Plan, before: RunSummary | None) -> Planned:
         changed=changed_rows(plan.rendered, before) if before is not None else None,
         before=before.name if before is not None else None,
         question=_question(plan, longest_cost if longest_cost is not None else prompt_cost),
+        judging=plan.judging,
     )
 
 
@@ -180,8 +182,12 @@ def _resumed(request: RunRequest) -> _Opened:
 def _retried(request: RunRequest) -> _Opened:
     run = find_run(str(request.retry_errors))
     header = manifest_of(run.manifest)
-    if not run.failed:
-        raise WrongUse(f"no row of {run.name} failed", FilePlace(run.results), "there is nothing to retry")
+    if not run.failed and not any(metric["unscored"] for metric in header["metrics"]):
+        raise WrongUse(
+            f"no row of {run.name} failed, and all of them have their scores",
+            FilePlace(run.results),
+            "there is nothing to retry",
+        )
     experiment = _of_manifest(request, header, run.manifest.parent)
     return _Opened(*_rows_of(experiment, header), retried=run, fresh_since=_fresh_since(header))
 
@@ -239,6 +245,8 @@ def _check_same(plan: Plan, header: Mapping[str, Any], journal: Journal) -> None
         changed = "the settings of the models"
     elif header["settings"]["metrics"] != list(plan.experiment.metrics):
         changed = "the experiment's list of metrics"
+    else:
+        changed = next(iter(changed_scoring(plan, header).values()), None)
     if changed is not None:
         raise WrongUse(
             f"{changed} changed after this run began, so it can no longer be gone on with",

@@ -53,15 +53,17 @@ class RenderedRows:
         self._in_memory[len(self._offsets) - 1] = packed
 
     def __iter__(self) -> Iterator[tuple[Row, RenderedRow]]:
-        for index, offset in enumerate(self._offsets):
-            packed = self._in_memory.get(index)
-            if packed is None:
-                # Several runs may go over one list at once, so every step finds its own place.
-                end = self._offsets[index + 1] if index + 1 < len(self._offsets) else self._end
-                self._stream.seek(offset)
-                packed = self._stream.read(end - offset)
-            number, line, values, rendered = pickle.loads(packed)  # noqa: S301 - this object wrote it
-            yield Row(number, line, values), rendered
+        return map(self.__getitem__, range(len(self._offsets)))
+
+    def __getitem__(self, index: int) -> tuple[Row, RenderedRow]:
+        packed = self._in_memory.get(index)
+        if packed is None:
+            # Several runs may go over one list at once, so every step finds its own place.
+            end = self._offsets[index + 1] if index + 1 < len(self._offsets) else self._end
+            self._stream.seek(self._offsets[index])
+            packed = self._stream.read(end - self._offsets[index])
+        number, line, values, rendered = pickle.loads(packed)  # noqa: S301 - this object wrote it
+        return Row(number, line, values), rendered
 
     def close(self) -> None:
         """The file is gone."""

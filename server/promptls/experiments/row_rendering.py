@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -60,6 +60,10 @@ class RowRenderer:
     async def render(self, row: Row) -> RenderedRow:
         """The messages for `row`, cut to the token limit where there is one."""
         return await self._render(row, self._workers[0])
+
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        """The tokens of each text, in the experiment's encoding."""
+        return await self._workers[0].count(texts, self._experiment.encoding)
 
     async def render_all(self, rows: Iterable[Row]) -> AsyncIterator[tuple[Row, RenderedRow]]:
         """Each row with its messages, in order; where there are many, several processes render them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -44,6 +44,8 @@ class RowResult:
     cached: bool = False
     judging: Mapping[str, Any] | None = None
     """What the judges of the response took, as `JudgeAccount` counts it; None where none was asked."""
+    unscored: Sequence[str] = ()
+    """The metrics whose judge gave no verdict, which a run that goes on asks again."""
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON."""

@@ -39,12 +39,16 @@ LATELY = 100
 
 
 class Asking(NamedTuple):
-    """One row that one model is asked about, for the first or a further time."""
+    """One row that one model is asked about, for the first or a further time.
+
+    `prior` is the result of an earlier asking, which only lacks some of its scores.
+    """
 
     row: Row
     rendered: RenderedRow
     model: ModelReference
     repeat: int
+    prior: RowResult | None = None
 
 
 class Continued(NamedTuple):
@@ -189,13 +193,20 @@ class _Run:
             for model in experiment.models:
                 for repeat in range(1, experiment.repeats + 1):
                     if not self._journal.has_answer(row.number, model.name, repeat):
-                        yield Asking(row, rendered, model, repeat)
+                        prior = self._journal.unscored(row.number, model.name, repeat)
+                        yield Asking(row, rendered, model, repeat, prior)
 
     async def _work(self, askings: Iterator[Asking], asker: Asker) -> None:
         for asking in askings:
-            row, rendered, model, repeat = asking
+            row, rendered, model, repeat, prior = asking
             expected = Expected()
-            if not asker.is_there(rendered, model, repeat):
+            if prior is not None:
+                expected = asker.expected_again()
+                if not self._spending.allows(expected):
+                    return
+                asked = await asker.score_again(row, prior)
+                self._spending.settle(expected, calls=asked.calls, tokens=asked.tokens, cost=asked.cost)
+            elif not asker.is_there(rendered, model, repeat):
                 expected = asker.expected(rendered, model, repeat)
                 if not self._spending.allows(expected):
                     return

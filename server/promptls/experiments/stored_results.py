@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from promptls.datasets.dataset import Row
@@ -14,22 +15,25 @@ from promptls.experiments.results_table import REASON_SUFFIX
 from promptls.experiments.row_result import RowResult, Score
 
 
-def good_results(run: RunSummary, plan: Plan) -> Iterator[RowResult]:
+def good_results(run: RunSummary, plan: Plan, again: Collection[str] = ()) -> Iterator[RowResult]:
     """The results of `run` without an error that a run of `plan` would come to again.
 
+    Scores that are not there, and those of the metrics `again`, are the result's `unscored` ones.
     Those whose row renders otherwise by now, or that the plan does not ask for, are left out.
     """
     rows: dict[int, tuple[Row, str]] = {row.number: (row, rendered.digest) for row, rendered in plan.rendered}
     models = {model.name for model in plan.experiment.models}
-    metrics = {metric.name for metric in plan.metrics}
-    known = [metric for metric in run.metrics if metric.name in metrics]
+    metrics = [metric.name for metric in plan.metrics]
+    known = [metric for metric in run.metrics if metric.name in metrics and metric.name not in again]
     for cells in row_results(run):
         with contextlib.suppress(ValueError, KeyError):
             found = rows.get(int(cells["row_number"]))
             if found is None or cells["error"] or cells["rendered_hash"] != found[1]:
                 continue
             if cells["model"] in models and int(cells["repeat"]) <= plan.experiment.repeats:
-                yield _result(cells, found[0], known)
+                result = _result(cells, found[0], known)
+                there = {name for name, score in result.scores.items() if score.value is not None}
+                yield replace(result, unscored=[name for name in metrics if name not in there])
 
 
 def good_digests(run: RunSummary) -> dict[tuple[int, str, int], str]:

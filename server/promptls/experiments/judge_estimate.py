@@ -1,0 +1,237 @@
+"""What the judges of a run would take, measured before it: their real questions, and answers made up to fit.
+
+Metrics of ours and of Ragas score some rows for this, with the responses that are kept already and made-up
+ones in place of the others. Metrics of the user's are not run: what they do is theirs to begin.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from promptls.datasets.dataset import Row
+from promptls.experiments.answer_cache import AnswerCache
+from promptls.experiments.definition import Experiment
+from promptls.experiments.judging import ABOUT_TOKENS, MetricAsks, judge_key
+from promptls.experiments.model_estimate import ModelEstimate, estimate_of
+from promptls.experiments.rendered_rows import RenderedRows
+from promptls.metrics.binding import bound_arguments
+from promptls.metrics.judge import EMBEDDER, JUDGE
+from promptls.metrics.metric import Metric
+from promptls.metrics.registry import READY_METRICS
+from promptls.models.reference import ModelReference
+
+MOST_ROWS: Final = 24
+"""Rows that are scored to find out; those between them are taken to be alike."""
+
+_UNKNOWN_RESPONSE: Final = "This stands for a response of some sentences. " * 8
+
+# Of a made-up list: two, so that what is asked once for each item is asked more than once.
+_ITEMS: Final = 2
+
+Count = Callable[[Sequence[str]], Awaitable[Sequence[int]]]
+"""The tokens of each text."""
+Response = Callable[[int], str | None]
+"""The response that is kept for a row, by its place among the rows; None where there is none."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """What one metric asks about one response, on average: calls, answers that are kept, and tokens."""
+
+    calls: float = 0.0
+    cached: float = 0.0
+    tokens: float = 0.0
+    embedded: float = 0.0
+    embedded_tokens: float = 0.0
+
+
+async def measured(
+    experiment: Experiment,
+    metrics: Sequence[Metric],
+    asks: Mapping[str, MetricAsks],
+    rows: RenderedRows,
+    response: Response,
+    cache: AnswerCache | None,
+    count: Count,
+) -> dict[str, Asked]:
+    """What each metric that asks would ask about a response, by its name; no model is asked."""
+    found = {}
+    for metric in metrics:
+        if (each := asks.get(metric.name)) is None:
+            continue
+        named = experiment.named_metrics.get(metric.name)
+        if (named.use if named else metric.name) in READY_METRICS:
+            found[metric.name] = await _measured(experiment, metric, each, rows, response, cache, count)
+        else:
+            found[metric.name] = Asked(each.calls, 0.0, each.tokens)
+    return found
+
+
+def with_measures(asks: Mapping[str, MetricAsks], found: Mapping[str, Asked]) -> dict[str, MetricAsks]:
+    """What metrics ask, with what was measured in place of what was taken for granted."""
+    return {
+        name: each._replace(
+            calls=math.ceil(found[name].calls + found[name].embedded),
+            tokens=math.ceil(found[name].tokens + found[name].embedded_tokens),
+        )
+        if name in found
+        else each
+        for name, each in asks.items()
+    }
+
+
+def judge_estimates(
+    asks: Mapping[str, MetricAsks], found: Mapping[str, Asked], answers: int
+) -> Iterator[ModelEstimate]:
+    """What each judge and each embedder takes where so many responses are scored."""
+    models: dict[str, ModelReference] = {}
+    taken: dict[str, Counter[str]] = {}
+    for name, each in asks.items():
+        one = found[name]
+        for model, calls, cached, tokens in (
+            (each.judge, one.calls, one.cached, one.tokens),
+            (each.embedder, one.embedded, 0.0, one.embedded_tokens),
+        ):
+            if model is None or not calls + cached:
+                continue
+            models[model.name] = model
+            sums = taken.setdefault(model.name, Counter())
+            sums["calls"] += round(calls * answers)
+            sums["cached"] += round(cached * answers)
+            sums["tokens"] += round(tokens * answers)
+    for name, model in models.items():
+        sums = taken[name]
+        longest = model.parameters.get("max_tokens")
+        yield estimate_of(model, sums["calls"], sums["cached"], sums["tokens"], longest)
+
+
+async def _measured(
+    experiment: Experiment,
+    metric: Metric,
+    asks: MetricAsks,
+    rows: RenderedRows,
+    response: Response,
+    cache: AnswerCache | None,
+    count: Count,
+) -> Asked:
+    judge = _Judge(asks.judge, cache)
+    embedder = _Embedder(asks.embedder)
+    given: dict[str, Any] = {JUDGE: judge} if asks.judge is not None else {}
+    if asks.embedder is not None:
+        given[EMBEDDER] = embedder
+    scored = 0
+    for index in _spread(len(rows)):
+        row, rendered = rows[index]
+        if rendered.error is not None:
+            continue
+        scored += 1
+        text = response(index)
+        arguments = bound_arguments(
+            metric,
+            row.values,
+            _stand_in_response(experiment, row) if text is None else text,
+            experiment.output_key,
+            {"output_schema": experiment.json_schema},
+        )
+        await metric.ascore(**arguments, **given)
+    if not scored:
+        return Asked()
+    if not judge.questions and not judge.cached and asks.judge is not None:
+        # Nothing came to a question: a package is missing, or what the rows hold.
+        return Asked(asks.calls, 0.0, asks.calls * ABOUT_TOKENS)
+    return Asked(
+        len(judge.questions) / scored,
+        judge.cached / scored,
+        sum(await count(judge.questions)) / scored,
+        len(embedder.texts) / scored,
+        sum(await count(embedder.texts)) / scored,
+    )
+
+
+def _spread(count: int) -> Iterator[int]:
+    step = max(1, math.ceil(count / MOST_ROWS))
+    return iter(range(0, count, step))
+
+
+def _stand_in_response(experiment: Experiment, row: Row) -> str:
+    expected = row.values.get(experiment.output_key or "")
+    return expected if isinstance(expected, str) and expected else _UNKNOWN_RESPONSE
+
+
+@dataclass(slots=True)
+class _Judge:
+    """Notes its questions, and answers those that are kept as the judge did, others with what fits."""
+
+    reference: ModelReference | None
+    cache: AnswerCache | None
+    questions: list[str] = field(default_factory=list)
+    cached: int = 0
+
+    async def ask(
+        self, messages: Sequence[Mapping[str, str]], *, json_schema: Mapping[str, Any], sample: int = 1
+    ) -> str:
+        assert self.reference is not None
+        key = judge_key(self.reference, messages, json_schema, sample, 1)
+        if self.cache is not None and key is not None and (kept := self.cache.get(key)) is not None:
+            self.cached += 1
+            return kept.text
+        schema = json.dumps(json_schema, ensure_ascii=False)
+        self.questions.append("\n".join([*(str(each["content"]) for each in messages), schema]))
+        return json.dumps(fitting(json_schema), ensure_ascii=False)
+
+
+@dataclass(slots=True)
+class _Embedder:
+    reference: ModelReference | None
+    texts: list[str] = field(default_factory=list)
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        assert self.reference is not None
+        if self.reference.provider != "local":
+            self.texts += texts
+        return [[1.0, 0.0] for _ in texts]
+
+
+def fitting(schema: Mapping[str, Any]) -> Any:
+    """A value that fits a JSON Schema of the kind that pydantic makes."""
+    return _fitting(schema, schema, 0)
+
+
+def _fitting(schema: Any, root: Mapping[str, Any], depth: int) -> Any:
+    if not isinstance(schema, Mapping) or depth > _DEEPEST:
+        return None
+    for key in ("const", "default"):
+        if key in schema:
+            return schema[key]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    if "$ref" in schema:
+        target: Any = root
+        for step in str(schema["$ref"]).removeprefix("#/").split("/"):
+            target = target.get(step, {}) if isinstance(target, Mapping) else {}
+        return _fitting(target, root, depth + 1)
+    for key in ("anyOf", "oneOf", "allOf"):
+        if schema.get(key):
+            return _fitting(schema[key][0], root, depth + 1)
+    return _of_type(schema, root, depth)
+
+
+_DEEPEST: Final = 20
+
+
+def _of_type(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Any:
+    kind = schema.get("type")
+    if kind == "object" or "properties" in schema:
+        return {
+            name: _fitting(each, root, depth + 1) for name, each in (schema.get("properties") or {}).items()
+        }
+    if kind == "array":
+        return [_fitting(schema.get("items") or {}, root, depth + 1)] * max(_ITEMS, schema.get("minItems", 0))
+    plain = {"string": "A sentence of some words.", "boolean": True, "integer": 1, "number": 1.0}
+    value = plain.get(str(kind))
+    return schema.get("minimum", value) if kind in {"integer", "number"} else value
