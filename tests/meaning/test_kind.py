@@ -28,6 +28,7 @@ PROMPTS = {
         Kind.PARTS,
     ),
     "a broken part": ("- name: a\n  content: b\n  role user\n", Kind.PARTS),
+    "broken parts further in": ("  - name: a\n    role user\n    content: b\n", Kind.PARTS),
     "anything below a header": ("{#---\nname: x\n---#}\n", Kind.PARTS),
     "a header that is being written": ("{#---\ninput_keys: [a]\noutput_key: b\n", Kind.PARTS),
     "a mapping with an instruction": ("instruction: Hi.\n", Kind.OBJECT),
@@ -43,6 +44,8 @@ OTHERS = {
     "Ansible tasks": "- name: Copy\n  copy:\n    content: x\n    dest: /y\n- name: Go\n  service: a=z\n",
     "an Ansible play": "- hosts: all\n  roles: [web]\n  tasks:\n    - name: a\n      debug: msg={{ b }}\n",
     "a compose file": "services:\n  web:\n    image: {{ image }}\n    environment: [A=b]\n",
+    "a broken list of files further in": "  - name: a\n    content: b\n    path: c\n    x\n",
+    "a broken list below a key": "files:\n  - name: a\n    content: b\n    x\n",
     "a list of DNS records": "- name: www\n  type: A\n  content: 1.2.3.4\n",
     "a list of hosts": "{% for h in hosts %}\n- name: {{ h }}\n  address: {{ h.ip }}\n{% endfor %}\n",
     "secrets by their names":

@@ -31,6 +31,14 @@ API = (
 
 FOUND = {
     "an argument of a retriever that is being typed": "ice_template:\n  template: 'Q: {question}'\nprompt_template:\n  template: '</E>Q: {question}'\n  ice_token: '</E>'\nretriever: {type: FixKRetriever, fix_id\n           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ yaml-syntax\n",
+    "a slip of `round` is one mistake": "prompt_template:\n  template:\n    begin: x\n    rounds: [{role: HUMAN, prompt: Q}]\n"
+    "    ^^^^^^ invalid-ppl-template: this key makes the dialogue a mapping from labels; did you mean `round`?\n" + ZERO,
+    "one label to choose from": "prompt_template:\n  template:\n  ^^^^^^^^ invalid-ppl-template: `PPLInferencer` has one label to choose from, `A`: every row gets it\n"
+    "    A: Q\n" + ZERO.replace(GEN, PPL),
+    "a slip of `round` in a meta template": "prompt_template: {template: Q}\nmeta_template:\n  rounds: []\n"
+    "  ^^^^^^ invalid-meta-template: a meta template needs a `round`; did you mean `round`?\n" + ZERO,
+    "a list that begins a meta template": "prompt_template: {template: Q}\n" + META + "  begin: [a, b]\n"
+    "  ^^^^^ invalid-meta-template: OpenCompass takes no list for `begin`: write one text\n" + ZERO,
     "a mark for examples that is no text is one mistake": "ice_template:\n  template: '</E>Q: {question}'\n  ice_token: 5\n             ^ invalid-evaluation-template\n" + FIXED,
     "both templates and no token in the prompt": ICE
     + 'prompt_template: {template: "Q"}\n'

@@ -26,6 +26,8 @@ _DASHED_PART: Final = re.compile(
     re.MULTILINE,
 )
 """A part whose dash lacks the space behind it."""
+_INDENTED_ITEM: Final = re.compile(r"^([ ]+)- [A-Za-z_]\w*[ \t]*:", re.MULTILINE)
+"""The key behind the dash of a list that does not begin in the first column."""
 _OBJECT_KEYS: Final = frozenset({"input_keys", "output_key", "output_type", "examples"})
 _EVALUATION_MARKS: Final = frozenset({"infer_cfg", "ice_template", "prompt_template"})
 _MOST_OTHERS: Final = 0.5
@@ -59,9 +61,18 @@ def kind_of(source: Source, *, has_header: bool) -> Kind:
         return Kind.EVALUATION
     if len(keys & _OBJECT_KEYS) > 1 or keys >= METRIC_FILE_KEYS:
         return Kind.OBJECT
-    if has_header or _DASHED_PART.search(source.first_chunk.text):
+    if has_header or _DASHED_PART.search(source.first_chunk.text) or _has_indented_parts(source.first_chunk):
         return Kind.PARTS
     return Kind.OTHER
+
+
+def _has_indented_parts(chunk: Chunk) -> bool:
+    """Whether a text whose YAML is broken is a list of parts that does not begin in the first column."""
+    item = _INDENTED_ITEM.search(chunk.text)
+    if item is None or not chunk_yaml(chunk).problems or _TOP_KEY_LINE.search(chunk.text):
+        return False
+    keys = set(re.findall(rf"^{item[1]}(?:- |  )([A-Za-z_]\w*)[ \t]*:", chunk.text, re.MULTILINE))
+    return "content" in keys and "name" in keys and keys <= set(PART_KEYS)
 
 
 def _json_kind(keys: frozenset[str]) -> Kind:

@@ -122,6 +122,8 @@ def _reads_around(statement: Statement) -> Iterator[NameEvent]:
     for target in statement.targets:
         if isinstance(target, Attribute):
             yield from _reads(target.target)
+    if statement.loop_test is not None:  # it sees the loop's variable, and the `loop` of the loop around
+        yield from (read for read in _reads(statement.loop_test) if read.name == "loop")
 
 
 def _reads_inside(statement: Statement) -> Iterator[NameEvent]:
@@ -130,7 +132,7 @@ def _reads_inside(statement: Statement) -> Iterator[NameEvent]:
         if item.default is not None:
             yield from _reads(item.default)
     if statement.loop_test is not None:
-        yield from _reads(statement.loop_test)
+        yield from (read for read in _reads(statement.loop_test) if read.name != "loop")
 
 
 def _target_names(target: Expression) -> Iterator[Name]:

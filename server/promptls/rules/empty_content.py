@@ -30,14 +30,20 @@ Use instead:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from promptls.meaning.parts import Part, chunk_items
 from promptls.rules.removed_tag import whole_lines
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scan import Tag
 from promptls.syntax.yaml.nodes import Entry, Scalar, Sequence, key_text
 from promptls.text.span import Span
+
+_SILENT: Final = frozenset({"if", "elif", "else", "for", "set", "macro", "with", "import", "from"})
+"""The statements that print nothing themselves, and neither do the tags that end a block."""
 
 
 def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
@@ -47,12 +53,36 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         ends = [entry.key.span.start for entry in part.entries[1:]]
         ends.append(parts[index + 1].span.start if index + 1 < len(parts) else len(chunk.text))
         for entry, end in zip(part.entries, ends, strict=False):
-            if any(entry.key.span.end <= tag.span.start < end for tag in chunk.tags if tag.kind != "comment"):
+            if not _is_empty(entry):
                 continue
-            if key_text(entry) == "content" and _is_nothing(entry):
+            is_unread = not part.is_whole and isinstance(entry.value, Scalar) and entry.value.dynamic
+            if is_unread or _may_be_filled(chunk, Span(entry.key.span.end, end)):
+                continue
+            if key_text(entry) == "content":
                 yield Finding(entry.key.span, "this part has no content", tuple(_removal(chunk, part)))
-            elif key_text(entry) == "sections" and _has_no_items(entry) and part.entry("content") is None:
+            elif part.entry("content") is None:
                 yield Finding(entry.key.span, "this part has no sections", severity="error")
+
+
+def _may_be_filled(chunk: Chunk, behind: Span) -> bool:
+    """Whether a tag behind a key could print its value: one that prints, or one with text behind it."""
+    tags = [tag for tag in chunk.tags if behind.start <= tag.span.start < behind.end]
+    if any(_may_print(tag) for tag in tags if tag.kind != "comment"):
+        return True
+    starts = [tag.span.end for tag in tags]
+    ends = [*(tag.span.start for tag in tags[1:]), behind.end]
+    return any(
+        line.strip() and not line.lstrip().startswith("#")
+        for start, end in zip(starts, ends, strict=False)
+        for line in chunk.text[start:end].splitlines()
+    )
+
+
+def _may_print(tag: Tag) -> bool:
+    if tag.kind != "statement" or tag.unclosed:
+        return True
+    keyword = tag_tree(tag).statement.keyword
+    return keyword not in _SILENT and not keyword.startswith("end")
 
 
 def _removal(chunk: Chunk, part: Part) -> Iterator[Fix]:
@@ -63,17 +93,21 @@ def _removal(chunk: Chunk, part: Part) -> Iterator[Fix]:
         yield Fix("Remove this part", (Edit(lines, ""),))
 
 
+def _is_empty(entry: Entry) -> bool:
+    """Whether nothing is written under `content` or `sections`."""
+    key = key_text(entry)
+    return _is_nothing(entry) if key == "content" else key == "sections" and _has_no_items(entry)
+
+
 def _is_nothing(entry: Entry) -> bool:
     value = entry.value
-    if not isinstance(value, Scalar) or value.dynamic:
-        return False
-    return value.tag == "null" or not value.text.strip()
+    return isinstance(value, Scalar) and (value.tag == "null" or not value.text.strip())
 
 
 def _has_no_items(entry: Entry) -> bool:
     value = entry.value
     if isinstance(value, Scalar):
-        return value.tag == "null" and not value.dynamic
+        return value.tag == "null"
     return not (value.items if isinstance(value, Sequence) else value.entries)
 
 

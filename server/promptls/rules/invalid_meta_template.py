@@ -46,10 +46,12 @@ from typing import Final
 from promptls.meaning.evaluation import Form, evaluation_of
 from promptls.meaning.meta_template import MetaTemplate
 from promptls.rules.filled_in import BLANK, as_list, key_behind
+from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text, scalar_text
+from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, Sequence, key_text, scalar_text
+from promptls.text.nearest import is_close
 
 _ROLES: Final = ("HUMAN", "BOT", "SYSTEM")
 _ROUND: Final = "round: [{role: HUMAN}, {role: BOT, generate: true}]"
@@ -63,6 +65,8 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
     value, meta = evaluation.meta.value, evaluation.meta_template
     if meta is not None:
         yield from _roles(chunk, meta)
+        if isinstance(value, Mapping) and not meta.is_api:
+            yield from _lists(chunk, value)
         asked = evaluation.asked
         if asked is not None and asked.form is Form.MESSAGES and not meta.is_api and not meta.is_unsure:
             message = "messages go only to a model behind an API, and no role here has an `api_role`"
@@ -72,9 +76,15 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         if rounds is not None:
             fixes = as_list(chunk, rounds.value) if isinstance(rounds.value, Mapping) else ()
             yield Finding(rounds.key.span, "`round` is a list of roles", fixes)
+        elif (slip := _slip_of_round(value)) is not None:
+            yield misspelt(slip.key.span, "a meta template needs a `round`", key_text(slip) or "", ["round"])
         elif all(key_text(entry) is not None for entry in value.entries):
             fixes = key_behind(chunk, value.span, value.entries, _ROUND)
             yield Finding(evaluation.meta.key.span, "a meta template needs a `round`", fixes)
+
+
+def _slip_of_round(value: Mapping) -> Entry | None:
+    return next((entry for entry in value.entries if is_close(key_text(entry) or "", "round")), None)
 
 
 def _roles(chunk: Chunk, meta: MetaTemplate) -> Iterator[Finding]:

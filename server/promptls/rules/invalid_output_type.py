@@ -1,10 +1,11 @@
-"""An output type that Ragas does not know.
+"""An output type that is neither `json` nor `str`.
 
 ## What it does
 
-Reports an `output_type` of a prompt object other than `json` and `str`. For the releases of Ragas
-before 0.1.6, which take any word, it is a warning, and a remark where only the case is another one;
-for later ones it is an error. `ragas_version` in the file, or in the settings, names the release.
+Reports an `output_type` other than `json` and `str`, in a prompt object or a header. In a header, and
+for the releases of Ragas before 0.1.6, which take any word, it is a warning, and a remark where only
+the case is another one; for later ones it is an error. `ragas_version` in the file, or in the settings,
+names the release.
 
 ## Why is this bad?
 
@@ -36,16 +37,21 @@ output_type: str
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from promptls.meaning.kind import Kind
 from promptls.rules.aspects import declarations
 from promptls.rules.misspelt import misspelt
-from promptls.rules.rule import OBJECT_KINDS, FileContext, Finding, Rule
+from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import scalar_text
 from promptls.systems.ragas.release import release_of
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The output type, where it is not one of the two."""
+    if context.kind is not Kind.OBJECT:
+        yield from _in_header(context)
+        return
     root = context.template.root
     value = root.value("output_type") if root else None
     word = scalar_text(value)
@@ -68,12 +74,21 @@ def check(context: FileContext) -> Iterator[Finding]:
     )
 
 
+def _in_header(context: FileContext) -> Iterator[Finding]:
+    """The output type of a file that Ragas does not load; `JSON` says `json` there too."""
+    word = context.template.declarations.data.get("output_type")
+    span = context.template.declarations.value_span("output_type")
+    if span is not None and isinstance(word, str) and word.lower() not in {"json", "str"}:
+        found = misspelt(span, "the output types are `json` and `str`", word, ("json", "str"))
+        yield replace(found, severity="warning")
+
+
 RULE = Rule(
     name="invalid-output-type",
-    summary="an output type that Ragas does not know",
+    summary="an output type that is neither `json` nor `str`",
     severity="error",
     module=__name__,
-    kinds=OBJECT_KINDS,
+    kinds=DECLARING_KINDS,
     check=check,
     looks_at=(declarations,),
 )

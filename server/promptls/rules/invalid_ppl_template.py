@@ -55,6 +55,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
 from promptls.systems.opencompass.template_keys import DIALOGUE_KEYS
 from promptls.systems.opencompass.vocabulary import LABEL_INFERENCERS
+from promptls.text.nearest import is_close
 from promptls.text.span import Span
 
 
@@ -82,7 +83,7 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
 
 def _strays(template: EvaluationTemplate) -> list[Finding]:
     """The keys that make a mapping from labels of what is a dialogue otherwise."""
-    if not any(label.name == "round" for label in template.labels):
+    if not any(label.name == "round" or _is_slip_of_round(label) for label in template.labels):
         return []
     return [
         misspelt(
@@ -94,6 +95,10 @@ def _strays(template: EvaluationTemplate) -> list[Finding]:
         for label in template.labels
         if label.name not in DIALOGUE_KEYS
     ]
+
+
+def _is_slip_of_round(label: Label) -> bool:
+    return isinstance(label.entry.value, Sequence) and is_close(label.name, "round")
 
 
 def _value(label: Label) -> Iterator[Finding]:
@@ -133,6 +138,9 @@ def _compared(evaluation: Evaluation, asked: EvaluationTemplate) -> Iterator[Fin
             "`PPLInferencer` gets the same prompt for every label: write a mapping from each label to a text"
         )
         yield Finding(_key_of(asked), message, severity="warning")
+    elif inferencer == "PPLInferencer" and asked.form is Form.LABELS and _is_alone(evaluation, asked):
+        message = f"`PPLInferencer` has one label to choose from, `{asked.labels[0].name}`: every row gets it"
+        yield Finding(_key_of(asked), message, severity="warning")
     elif (
         inferencer == "GenInferencer"
         and asked.form is Form.LABELS
@@ -141,6 +149,11 @@ def _compared(evaluation: Evaluation, asked: EvaluationTemplate) -> Iterator[Fin
     ):
         message = f"`GenInferencer` uses the first label only, `{asked.labels[0].name}`"
         yield Finding(_key_of(asked), message, severity="warning")
+
+
+def _is_alone(evaluation: Evaluation, asked: EvaluationTemplate) -> bool:
+    """Whether a mapping certainly has one label and no other."""
+    return len(asked.labels) == 1 and not evaluation.is_open and not _strays(asked)
 
 
 def _unexampled(evaluation: Evaluation) -> Iterator[Finding]:

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from promptls.meaning.names import FileNames
 from promptls.meaning.scopes import INJECTED, Binding, Reading, chunk_events
+from promptls.meaning.variable import IMPLIED
 from promptls.rules.rule import FileContext
-from promptls.text.nearest import nearest
+from promptls.text.nearest import is_slip, nearest
 from promptls.workspace.contract import function_names
 
 _BINDING_KINDS = ("for", "set", "with", "parameter", "macro", "import")
@@ -44,8 +45,13 @@ def undeclared_readings(context: FileContext) -> Iterator[Undeclared]:
             meant = None
             if elsewhere is None:
                 near = declared | names_in_scope(names, reading.span.start) | INJECTED
-                meant = nearest(name, filter(str.isidentifier, near))
+                meant = nearest(name, (each for each in near if _can_be_meant(name, each)))
             yield Undeclared(reading, meant, elsewhere)
+
+
+def _can_be_meant(name: str, known: str) -> bool:
+    """Whether a known name may be offered: one that no user has chosen, only for a slip of the keys."""
+    return known.isidentifier() and (known not in IMPLIED or is_slip(name, known))
 
 
 def declared_names(context: FileContext) -> frozenset[str] | None:
