@@ -19,6 +19,7 @@ from promptls.experiments.events import Event, RowFinished, Stopped
 from promptls.experiments.runner import BudgetSpentError
 from promptls.models import ray_cluster
 from promptls.models.model import ModelError
+from promptls.models.openai_compatible import OpenAiCompatible
 from promptls.models.ray_cluster import RayCluster, connected_cluster
 from promptls.models.registry import find_model
 from promptls.text.failure import Failure
@@ -80,6 +81,30 @@ async def test_a_run_leaves_the_same_files_as_one_of_this_machine(
     assert (
         sum(Counter(map(last_text, server.requests)).values()) == 2 * asked.total() + 2
     )  # those that failed
+
+
+async def test_judges_are_asked_from_the_nodes_too(
+    folder: Folder, server: ModelServer, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def here(*_words: object, **_more: object) -> None:
+        pytest.fail("the judge is asked from this process")
+
+    monkeypatch.setenv("OFFICE_KEY", KEY)
+    monkeypatch.setattr(OpenAiCompatible, "complete", here)
+    folder.serve(server, api_key_env="OFFICE_KEY").write(metrics="polite, alike")
+    with (folder.path / "promptls.toml").open("a", encoding="utf-8") as stream:
+        stream.write('\n[metrics.polite]\nuse = "aspect_critic"\nmodel = "office"\ndefinition = "Polite?"\n')
+        stream.write('[metrics.alike]\nuse = "semantic_similarity"\nembeddings = "office"\n')
+
+    def reply(body: dict[str, Any]) -> Reply:
+        if "input" in body:
+            return Reply(raw=b'{"data": [{"index": 0, "embedding": [1, 0]}], "usage": {"prompt_tokens": 3}}')
+        return Reply('{"reason": "so it is", "verdict": true}')
+
+    server.reply = reply
+    finished = await folder.ask(engine="ray", ray_address=address)
+    assert [(row["polite"], row["alike"]) for row in table(finished)] == [("pass", "1.0")] * 4
+    assert {headers["Authorization"] for headers in server.headers} == {f"Bearer {KEY}"}
 
 
 async def test_a_budget_stops_it_and_a_resume_goes_on_there(

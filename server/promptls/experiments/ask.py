@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from promptls.datasets.dataset import Row
-from promptls.experiments.answer_cache import is_worth_keeping
 from promptls.experiments.answer_check import AnswerCheck
 from promptls.experiments.budget import Expected
-from promptls.experiments.definition import Experiment
-from promptls.experiments.judges import Judges, OpenEmbedder, OpenJudge
-from promptls.experiments.judging import asked_models
+from promptls.experiments.judges import Judges
 from promptls.experiments.kept_answers import KeptAnswers
 from promptls.experiments.plan import AnswerKeys, Plan, parameters_of
 from promptls.experiments.row_rendering import RenderedRow
 from promptls.experiments.row_result import RowResult, Score
 from promptls.experiments.scoring import Scorer
-from promptls.models.embedding import open_embeddings
-from promptls.models.keys import KeyMask, key_mask
+from promptls.models.keys import KeyMask
 from promptls.models.model import Completion, Model, ModelError
-from promptls.models.pace import Pace
-from promptls.models.prices import Price, is_paid, price_of
+from promptls.models.prices import Price
 from promptls.models.reference import ModelReference
-from promptls.models.registry import open_model, opened_model
 
 
 class Asked(NamedTuple):
@@ -46,113 +39,14 @@ class Asked(NamedTuple):
     judged: bool = False
 
 
-class _Opened(NamedTuple):
+class OpenModel(NamedTuple):
+    """A model of the run: `turns` limits how many requests it works on."""
+
     reference: ModelReference
     model: Model
     turns: asyncio.Semaphore
     keys: AnswerKeys | None
     price: Price | None
-
-
-@asynccontextmanager
-async def opened_models(plan: Plan) -> AsyncIterator[Asker]:
-    """What asks the plan's models, each opened once; at the end all of them are closed."""
-    experiment = plan.experiment
-    mask = key_mask([*experiment.models, *asked_models(plan.asks)])
-    paces: dict[str, Pace] = {}
-    async with AsyncExitStack() as stack:
-        opened = await _route(plan, stack)
-        models: dict[str, _Opened] = {}
-        for reference in experiment.models:
-            model = open_model(
-                reference,
-                pace=_pace(experiment, reference, paces),
-                mask=mask,
-                timeout=experiment.timeout,
-                opened=opened,
-            )
-            stack.push_async_callback(model.close)
-            keeps = plan.cache is not None and is_worth_keeping(reference)
-            models[reference.name] = _Opened(
-                reference,
-                model,
-                asyncio.Semaphore(model.most_at_once or experiment.concurrency),
-                AnswerKeys(experiment, reference) if keeps else None,
-                price_of(reference) if is_paid(reference) else None,
-            )
-        answers = KeptAnswers(plan.cache, experiment.timeout)
-        stack.callback(answers.close)
-        judges = await _judges(plan, answers, models, paces, mask, stack)
-        yield Asker(plan, models, judges, answers, mask)
-
-
-async def _judges(
-    plan: Plan,
-    answers: KeptAnswers,
-    models: Mapping[str, _Opened],
-    paces: dict[str, Pace],
-    mask: KeyMask,
-    stack: AsyncExitStack,
-) -> Judges:
-    """What the metrics ask; a judge that is one of the models as well keeps to the same limits."""
-    experiment = plan.experiment
-    judges: dict[str, OpenJudge] = {}
-    embedders: dict[str, OpenEmbedder] = {}
-    for asks in plan.asks.values():
-        if (judge := asks.judge) is not None and judge.name not in judges:
-            price = price_of(judge) if is_paid(judge) else None
-            if (shared := models.get(judge.name)) is not None:
-                judges[judge.name] = OpenJudge(judge, shared.model, shared.turns, price)
-                continue
-            model = open_model(
-                judge, pace=_pace(experiment, judge, paces), mask=mask, timeout=experiment.timeout
-            )
-            stack.push_async_callback(model.close)
-            turns = asyncio.Semaphore(model.most_at_once or experiment.concurrency)
-            judges[judge.name] = OpenJudge(judge, model, turns, price)
-        if (embedder := asks.embedder) is not None and embedder.name not in embedders:
-            pace = _pace(experiment, embedder, paces)
-            opened = open_embeddings(embedder, pace=pace, mask=mask, timeout=experiment.timeout)
-            stack.push_async_callback(opened.close)
-            price = price_of(embedder) if is_paid(embedder) else None
-            embedders[embedder.name] = OpenEmbedder(embedder, opened, price)
-    return Judges(answers, judges, embedders)
-
-
-async def _route(plan: Plan, stack: AsyncExitStack) -> Callable[[ModelReference], Model]:
-    """What opens the models; the nodes of a cluster hold them where the engine says so.
-
-    Retries, pace, cache and scores stay in this process, and so are the same for both.
-    """
-    experiment = plan.experiment
-    if experiment.engine == "local" or not plan.calls:
-        return opened_model
-    from promptls.models.ray_cluster import connected_cluster
-    from promptls.models.ray_model import RayModel
-
-    most = min(experiment.concurrency, plan.results)
-    cluster = await connected_cluster(experiment.models, experiment.ray_address, most)
-
-    async def close(error: type[BaseException] | None, *_: object) -> None:
-        await cluster.close(at_once=error is not None)
-
-    stack.push_async_exit(close)
-    return lambda reference: RayModel(cluster, reference.name)
-
-
-def _pace(experiment: Experiment, reference: ModelReference, paces: dict[str, Pace]) -> Pace:
-    """The pace of the model: its own limits, else one that it shares with the provider's other models."""
-    name = reference.name if reference.name in experiment.rate_limits else reference.provider
-    limit = experiment.rate_limits.get(name)
-    if name not in paces:
-        paces[name] = (
-            Pace()
-            if limit is None
-            else Pace(
-                requests_per_minute=limit.requests_per_minute, tokens_per_minute=limit.tokens_per_minute
-            )
-        )
-    return paces[name]
 
 
 class Asker:
@@ -161,7 +55,7 @@ class Asker:
     def __init__(
         self,
         plan: Plan,
-        models: Mapping[str, _Opened],
+        models: Mapping[str, OpenModel],
         judges: Judges,
         answers: KeptAnswers,
         mask: KeyMask,
@@ -278,14 +172,14 @@ class Asker:
             judged=account.answered,
         )
 
-    async def _answer(self, opened: _Opened, rendered: RenderedRow, repeat: int) -> tuple[Completion, bool]:
+    async def _answer(self, opened: OpenModel, rendered: RenderedRow, repeat: int) -> tuple[Completion, bool]:
         """The model's answer, and whether it came out of the cache."""
         key = opened.keys.key(rendered, repeat) if opened.keys is not None else None
         return await self._answers.answer(
             key, rendered.digest, rendered.messages, lambda: self._complete(opened, rendered, repeat)
         )
 
-    async def _complete(self, opened: _Opened, rendered: RenderedRow, repeat: int) -> Completion:
+    async def _complete(self, opened: OpenModel, rendered: RenderedRow, repeat: int) -> Completion:
         experiment = self._plan.experiment
         async with opened.turns:
             return await opened.model.complete(

@@ -63,19 +63,29 @@ def check_embeddings(reference: ModelReference) -> None:
 
 
 def open_embeddings(
-    reference: ModelReference, *, pace: Pace | None, mask: KeyMask, timeout: float | None
+    reference: ModelReference,
+    *,
+    pace: Pace | None,
+    mask: KeyMask,
+    timeout: float | None,
+    opened: EmbeddingModel | None = None,
 ) -> SteadyEmbeddings:
-    """The model, ready to be asked, with retries; raises `ModelError` as `check_embeddings`."""
+    """The model, ready to be asked, with retries; raises `ModelError` as `check_embeddings`.
+
+    One that is `opened` elsewhere is taken as it is.
+    """
     check_embeddings(reference)
     model: EmbeddingModel
-    if reference.provider == "local":
+    if opened is not None:
+        model = opened
+    elif reference.provider == "local":
         from promptls.models.minilm import MiniLm
 
         model = MiniLm()
     else:
         from promptls.models.openai_compatible import OpenAiCompatible
 
-        opened = opened_model(reference)
-        assert isinstance(opened, OpenAiCompatible)
-        model = opened
+        made = opened_model(reference)
+        assert isinstance(made, OpenAiCompatible)
+        model = made
     return SteadyEmbeddings(model, Steadily(reference.name, pace=pace, mask=mask, timeout=timeout))

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import promptls
 from promptls.models.keys import variables_of
-from promptls.models.model import Completion, ModelError
+from promptls.models.model import Completion, Embeddings, ModelError
 from promptls.models.providers import TABLE
 from promptls.models.ray_worker import Declined, ModelWorker, Opened
 from promptls.models.reference import ModelReference
@@ -86,11 +86,23 @@ class RayCluster:
         json_schema: Mapping[str, Any] | None,
     ) -> Completion:
         """The answer of the model `name`; raises `ModelError`, one worth a retry where a node was lost."""
+        answer = await self._asked(
+            name, lambda actor: actor.complete.remote(name, list(messages), dict(parameters), json_schema)
+        )
+        return cast("Completion", answer)
+
+    async def embed(self, name: str, texts: Sequence[str]) -> Embeddings:
+        """The vectors that the model `name` makes of the texts; raises `ModelError` as `complete`."""
+        return cast(
+            "Embeddings", await self._asked(name, lambda actor: actor.embed.remote(name, list(texts)))
+        )
+
+    async def _asked(self, name: str, ask: Callable[[Any], Any]) -> Any:
         import ray
 
         worker = await self._least_busy(name)
         worker.busy[name] += 1
-        request = worker.actor.complete.remote(name, list(messages), dict(parameters), json_schema)
+        request = ask(worker.actor)
         try:
             outcome = await _of(request)
         except asyncio.CancelledError:
@@ -108,7 +120,7 @@ class RayCluster:
             worker.busy[name] -= 1
         if isinstance(outcome, Declined):
             raise outcome.error()
-        return cast("Completion", outcome)
+        return outcome
 
     async def close(self, *, at_once: bool = False) -> None:
         """The workers are gone, and the connection where this run made it; `at_once` soon, not yet."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from promptls.models.model import Completion
+from promptls.models.model import Completion, Embeddings
 from promptls.models.ray_cluster import RayCluster
 
 
@@ -30,6 +30,10 @@ class RayModel:
     ) -> Completion:
         """The answer of the model on one of the nodes; a cancelled call is cancelled there too."""
         return await self._cluster.complete(self._name, messages, parameters, json_schema)
+
+    async def embed(self, texts: Sequence[str]) -> Embeddings:
+        """The vectors of the texts, made by the model on one of the nodes."""
+        return await self._cluster.embed(self._name, texts)
 
     async def close(self) -> None:
         """Nothing: the cluster holds what is to be freed."""

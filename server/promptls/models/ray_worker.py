@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import promptls
-from promptls.models.model import Completion, Model, ModelError
+from promptls.models.model import Completion, EmbeddingModel, Embeddings, Model, ModelError
 from promptls.models.reference import ModelReference
 
 
@@ -71,6 +71,17 @@ class ModelWorker:
         except ModelError as error:
             return _declined(error)
         except Exception as error:  # noqa: BLE001 - Ray would write the whole trace into its logs
+            return Declined(f"{type(error).__name__}: {error}")
+
+    async def embed(self, name: str, texts: Sequence[str]) -> Embeddings | Declined:
+        """The vectors of the texts, by the model `name`."""
+        # Only models that make embeddings are asked for some.
+        model = cast("EmbeddingModel", self._models[name])
+        try:
+            return await model.embed(texts)
+        except ModelError as error:
+            return _declined(error)
+        except Exception as error:  # noqa: BLE001 - as above
             return Declined(f"{type(error).__name__}: {error}")
 
     async def close(self) -> None:
