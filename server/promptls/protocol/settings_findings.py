@@ -109,4 +109,7 @@ class SettingsFindings:
 
 
 def _is_settings_file(path: str) -> bool:
-    return Path(path).name in {SETTINGS_FILE, PYPROJECT_FILE}
+    return path.endswith((SETTINGS_FILE, PYPROJECT_FILE)) and Path(path).name in {
+        SETTINGS_FILE,
+        PYPROJECT_FILE,
+    }

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 JsonHandler = Callable[[dict[str, Any]], Any]
+_encoded: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _NEVER_HELD: Final = frozenset({types.INITIALIZE, types.INITIALIZED, types.EXIT})
 
 
@@ -168,7 +169,7 @@ class PromptProtocol(LanguageServerProtocol):
 
     def notify_json(self, method: str, params: dict[str, Any]) -> None:
         """Send a notification whose parameters are plain JSON."""
-        self._send_data({"jsonrpc": self.VERSION, "method": method, "params": params})
+        self._send_json({"jsonrpc": self.VERSION, "method": method, "params": params})
 
     async def ask_json(self, method: str, params: dict[str, Any]) -> Any:
         """The client's answer to a request whose parameters are plain JSON, as plain JSON.
@@ -200,6 +201,14 @@ class PromptProtocol(LanguageServerProtocol):
             waiting.set_result(message.get("result"))
         return True
 
+    def _send_json(self, message: dict[str, Any]) -> None:
+        """Send a message of plain JSON, without what pygls spends on each to find objects of its own types."""
+        if self.writer is None or not self._include_headers:
+            self._send_data(message)
+            return
+        body = _encoded(message).encode()
+        self.writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+
     def _send_error(self, number: str | int | None, error: dict[str, Any]) -> None:
         self._send_data({"jsonrpc": self.VERSION, "id": number, "error": error})
 
@@ -216,7 +225,7 @@ class PromptProtocol(LanguageServerProtocol):
     ) -> None:
         if error is None and _is_plain(result):
             self._result_types.pop(msg_id, None)
-            self._send_data({"jsonrpc": self.VERSION, "id": msg_id, "result": result})
+            self._send_json({"jsonrpc": self.VERSION, "id": msg_id, "result": result})
         else:
             super()._send_response(msg_id, result, error)
 

@@ -72,7 +72,11 @@ def _in_chunk(chunk: Chunk) -> Iterator[tuple[str, _Place, int]]:
         if content.value.style != "|" or _holds_moved_text(chunk, content):
             continue
         tags = list(tags_in(chunk, content))
-        found = tuple(line for line in _tag_lines(chunk, tags) if _is_between(chunk, content, line, tags))
+        bare = list(_tag_lines(chunk, tags))
+        if not bare:
+            continue
+        shown = _shown_lines(chunk, content, tags)
+        found = tuple([line for line in bare if _is_between(chunk, line, shown)])
         if found:
             yield "", _Place(found, tuple(tags)), len(found)
 
@@ -138,9 +142,8 @@ def _tag_lines(chunk: Chunk, tags: list[Tag]) -> Iterator[_TagLine]:
         yield _TagLine(line, tuple(on_line))
 
 
-def _is_between(chunk: Chunk, content: Content, line: _TagLine, tags: list[Tag]) -> bool:
+def _is_between(chunk: Chunk, line: _TagLine, shown: list[int]) -> bool:
     """Whether text of the content comes out before and behind the line, so that no stripping reaches it."""
-    shown = _shown_lines(chunk, content, tags)
     if not shown or shown[0] > line.line:
         return False
     until = line.line

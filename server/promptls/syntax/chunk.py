@@ -71,8 +71,7 @@ class Chunk:
 class Before(NamedTuple):
     """How a chunk came about: what it was, the span of that which was edited, and by how much it grew.
 
-    There are as many tags as before, of the same kinds; `has_same_tags` says that their texts are the
-    same too.
+    `has_same_tags` says that each tag has the same text as before.
     """
 
     chunk: Chunk
@@ -84,19 +83,13 @@ class Before(NamedTuple):
 def succeed(old: Chunk, new: Chunk, edited: Span) -> None:
     """Let `new`, which an edit of that span in `old` has made, use what is known of `old`.
 
-    Facts of tags alone are the same where no tag has another text. How else it came about is told in
+    Facts of tags alone are the same where no tag has another text. How it came about is told in
     `Chunk.before`, for those who can make use of it.
     """
     old.before = None  # or each edit would hold on to all those before it
     if new is old:
         return
-    if len(old.tags) != len(new.tags):
-        return
-    has_same_tags = True
-    for one, other in zip(old.tags, new.tags, strict=True):
-        if one.kind != other.kind or one.unclosed != other.unclosed:
-            return
-        has_same_tags = has_same_tags and one.text == other.text
+    has_same_tags = len(old.tags) == len(new.tags) and all(map(Tag.is_same, old.tags, new.tags))
     new.before = Before(old, edited, new.length - old.length, has_same_tags)
     if has_same_tags:
         for fact in FACTS_OF_TAGS & old.kept.keys():

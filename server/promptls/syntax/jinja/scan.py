@@ -52,6 +52,10 @@ class Tag:
     unclosed: str = ""
     body: Span = NOWHERE
 
+    def is_same(self, other: Tag) -> bool:
+        """Whether the other tag is the same one, wherever the two stand."""
+        return self.text == other.text and self.kind == other.kind and self.unclosed == other.unclosed
+
     def shifted(self, by: int) -> Tag:
         """The same tag in a text that begins `by` characters earlier."""
         body = self.body if self.body is NOWHERE else self.body.shifted(by)

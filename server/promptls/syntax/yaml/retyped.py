@@ -94,12 +94,23 @@ def _is_in_silent_tag(chunk: Chunk) -> bool:
     old, span, growth, _ = chunk.before
     if _BREAK.search(chunk.text, span.start, span.end + growth) or _BREAK.search(old.text, *span):
         return False
-    for former, tag in zip(old.tags, chunk.tags, strict=True):
+    if len(old.tags) != len(chunk.tags):
+        return False
+    for number, (former, tag) in enumerate(zip(old.tags, chunk.tags, strict=True)):
         if former.span.end <= span.start:
             continue
+        if not all(map(Tag.is_same, old.tags[number + 1 :], chunk.tags[number + 1 :])):
+            return False
         if span.start < former.span.start + _DELIMITER or span.end > former.span.end - _DELIMITER:
             return False
-        if len(tag.text) - len(former.text) != growth or tag.unclosed or _edges(tag) != _edges(former):
+        if (
+            len(tag.text) - len(former.text) != growth
+            or tag.unclosed
+            or former.unclosed
+            or _edges(tag) != _edges(former)
+        ):
+            return False
+        if tag.kind != former.kind:
             return False
         if tag.kind == "statement":
             return _block_word(tag) == _block_word(former)
@@ -137,9 +148,27 @@ def _typed(chunk: Chunk) -> _Typed | None:
     before, after = _projected(old, begin, first, end), _projected(chunk, begin, first, end + growth)
     if first >= span.start or before is None or after is None or not (before + after).isprintable():
         return None
+    if not chunk.has_same_tags and not _has_same_tags_around(old, chunk, Span(begin, end), growth):
+        return None
     if (before.endswith(" ") or after.endswith(" ")) and _is_trimmed(old, end):
         return None
     return _Typed(min(span.start, first + len(before.rstrip(" "))), growth, before, after, end)
+
+
+def _has_same_tags_around(old: Chunk, new: Chunk, line: Span, growth: int) -> bool:
+    """Whether an edit changed no tags but those of its line, and that has none only if it had none."""
+    above, on_line, below = _tags_around(old, line)
+    now_above, now_on_line, now_below = _tags_around(new, Span(line.start, line.end + growth))
+    if len(above) != len(now_above) or len(below) != len(now_below) or bool(on_line) != bool(now_on_line):
+        return False
+    return all(map(Tag.is_same, above, now_above)) and all(map(Tag.is_same, below, now_below))
+
+
+def _tags_around(chunk: Chunk, line: Span) -> tuple[list[Tag], list[Tag], list[Tag]]:
+    """The tags that end ahead of a line, those on it, and those that begin behind it."""
+    above = [tag for tag in chunk.tags if tag.span.end <= line.start]
+    below = [tag for tag in chunk.tags if tag.span.start >= line.end]
+    return above, list(chunk.tags[len(above) : len(chunk.tags) - len(below)]), below
 
 
 def _projected(chunk: Chunk, begin: int, first: int, end: int) -> str | None:
@@ -148,8 +177,9 @@ def _projected(chunk: Chunk, begin: int, first: int, end: int) -> str | None:
     for tag in chunk.tags:
         if tag.span.end <= begin or tag.span.start >= end:
             continue
-        is_plain = tag.kind == "output" and not (tag.unclosed or tag.trims_before or tag.trims_after)
-        if not is_plain or tag.span.start <= first or tag.span.end > end:
+        is_plain = tag.kind == "output" and not (tag.trims_before or tag.trims_after)
+        is_cut_off = bool(tag.unclosed) and tag.span.end != end  # it would take white space behind it along
+        if not is_plain or is_cut_off or tag.span.start <= first or tag.span.end > end:
             return None
         printed = PLACEHOLDER * len(tag.text)
         line = line[: tag.span.start - first] + printed + line[tag.span.end - first :]
