@@ -99,16 +99,38 @@ def test_rarer_statements_render_as_in_jinja(text: str) -> None:
     check(source_map.text, source_map.segments, {PATH: text, f"{FOLDER}/lib": lib})
 
 
-def test_an_edit_compiles_its_group_and_no_other() -> None:
+def edited(text: str, old: str, new: str) -> tuple[int, RenderedMap]:
+    """How many groups an edit compiles, and the map of what it renders to, which is checked."""
     compiled = CompiledGroups()
-    text = "".join(f"- name: p{number}\n  content: '{{{{ x }}}}'\n" for number in range(20))
     render_mapped(PATH, {"x": 1}, unsaved={PATH: text}, compiled=compiled)
     before = len(compiled)
-    _, source_map = render_mapped(
-        PATH, {"x": 1}, unsaved={PATH: text.replace("p7", "seven")}, compiled=compiled
-    )
-    assert (before, len(compiled)) == (20, 21)
-    assert source_map.text.count("'1'") == 20
+    text = text.replace(old, new)
+    _, source_map = render_mapped(PATH, {"x": 1}, unsaved={PATH: text}, compiled=compiled)
+    assert source_map.text == mapped(text, {"x": 1}).text
+    assert source_map.segments == mapped(text, {"x": 1}).segments
+    check(source_map.text, source_map.segments, {PATH: text})
+    return len(compiled) - before, source_map
+
+
+PART = "- name: p{}\n  content: '{{# c #}}{{{{ x }}}}{{% for y in [x] -%}} {} {{{{ y }}}}{{% endfor %}}'\n"
+PARTS = "".join(PART.format(number, number) for number in range(20))
+
+
+def test_an_edit_of_a_tag_compiles_its_group_and_no_other() -> None:
+    assert edited(PARTS, "7 {{ y }}", "7 {{ y + x }}")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("p7", "part seven"), ("{# c #}", "{# comment #}"), (" 7 {{", " seven {{")]
+)
+def test_an_edit_of_prose_compiles_nothing(old: str, new: str) -> None:
+    assert edited(PARTS, old, new)[0] == 0
+
+
+def test_an_edit_that_moves_lines_compiles_its_group() -> None:
+    number, source_map = edited(PARTS, "p7", "p7\n  role: user")
+    assert number == 1
+    assert source_map.text.count("'1") == 20
 
 
 @pytest.mark.parametrize(

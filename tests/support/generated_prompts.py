@@ -17,6 +17,8 @@ class Case(NamedTuple):
     truncations: list[tuple[int | None, int | None]]
     """Pairs of a limit and a step to truncate with, one after the other."""
     allow_token_overrides: bool
+    markers: dict[str, str] | None = None
+    """Arguments of `Prompt` that change its markers."""
 
 
 class Generator:

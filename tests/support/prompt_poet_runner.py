@@ -16,6 +16,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+LONGEST_NUMBER = 10**30
+"""JSON need not carry larger numbers."""
+
 
 def main() -> None:
     warnings.simplefilter("ignore")
@@ -30,7 +33,9 @@ def main() -> None:
 def result(case: dict[str, Any]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         for name, text in case["files"].items():
-            Path(folder, name).write_bytes(text.encode("utf-8", "surrogatepass"))
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode("utf-8", "surrogatepass"))
         return of_prompt(case, str(Path(folder, "main.yml.j2")))
 
 
@@ -50,9 +55,10 @@ def of_prompt(case: dict[str, Any], path: str) -> dict[str, Any]:
         made = Prompt(
             template_data=case["data"],
             template_path=path,
-            encode_func=lambda text: re.findall(r"\S+", text),
+            encode_func=encode_words,
             token_limit=case["token_limit"],
             allow_token_overrides=case["allow_token_overrides"],
+            **(case["markers"] or {}),
         )
     except Exception as error:  # noqa: BLE001 - whatever it raises is its result
         return {"error": type(error).__name__, "message": str(error), "rendered": seen[0] if seen else None}
@@ -77,6 +83,10 @@ def of_prompt(case: dict[str, Any], path: str) -> dict[str, Any]:
     return found
 
 
+def encode_words(text: str) -> list[str]:
+    return re.findall(r"\S+", text)
+
+
 def attempt(ask: Any) -> Any:
     try:
         return ask()
@@ -84,15 +94,28 @@ def attempt(ask: Any) -> Any:
         return {"error": type(error).__name__}
 
 
-def plain(value: Any) -> Any:
-    """JSON can carry it, and unlike values stay unlike."""
+def plain(value: Any, around: tuple[int, ...] = ()) -> Any:
+    """JSON can carry it, and unlike values stay unlike; `around` are the values that it stands in."""
+    if id(value) in around:
+        return "…"
+    inside = (*around, id(value))
     if isinstance(value, dict):
-        return {repr(key): plain(its) for key, its in value.items()}
+        return {shown(key): plain(its, inside) for key, its in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(each) for each in value]
-    if isinstance(value, (dt.date, bytes, set)) or str(value) == "nan":
-        return repr(value)
+        return [plain(each, inside) for each in value]
+    if isinstance(value, set):
+        return sorted(map(shown, value))
+    if isinstance(value, (dt.date, bytes, float, int)) and not isinstance(value, bool):
+        return shown(value) if not isinstance(value, int) or abs(value) > LONGEST_NUMBER else value
     return value
+
+
+def shown(value: Any) -> str:
+    """As Python writes it; numbers of more digits than Python writes in another way."""
+    try:
+        return repr(value)
+    except ValueError:
+        return hex(value) if isinstance(value, int) else f"{type(value).__name__} of {len(value)}"
 
 
 if __name__ == "__main__":

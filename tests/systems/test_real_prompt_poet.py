@@ -11,17 +11,24 @@ from typing import Any
 import pytest
 
 from benchmarks.prompt_poet_environment import peer_environment
+from promptls.rendering.source_map.render import render_mapped
+from promptls.systems.prompt_poet.cleanup import Markers
 from promptls.systems.prompt_poet.counts import count_parts
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.parts import PromptPart, joined, messages
 from promptls.systems.prompt_poet.render import RenderOptions, parse_parts, render_text
 from promptls.systems.prompt_poet.truncation import NO_LIMIT, truncate
 from support import prompt_poet_runner as real
+from support.awkward_prompts import AwkwardGenerator
 from support.generated_prompts import Case, Generator
 
-COUNT = 400
+CASES = [Generator(seed).case() for seed in range(200)]
+AWKWARD = [AwkwardGenerator(seed).case() for seed in range(200)]
 _ADDRESS = re.compile("0x[0-9a-f]{6,}", re.IGNORECASE)
 """Where an object lies in memory, which printing a method shows."""
+
+FIELDS = {"space_marker": "space"}
+"""What `Markers` calls an argument of `Prompt`, where that is another name."""
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +36,7 @@ def theirs() -> dict[int, dict[str, Any]]:
     interpreter = peer_environment()
     if interpreter is None:
         pytest.skip("Prompt Poet cannot be installed")
-    cases = [Generator(seed).case()._asdict() for seed in range(COUNT)]
+    cases = [case._asdict() for case in (*CASES, *AWKWARD)]
     done = subprocess.run(
         [str(interpreter), str(Path(real.__file__))],
         input=json.dumps(cases).encode(),
@@ -39,28 +46,36 @@ def theirs() -> dict[int, dict[str, Any]]:
     return dict(enumerate(json.loads(_ADDRESS.sub("0x", done.stdout.decode()))))
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("number", range(len(CASES) + len(AWKWARD)))
 def test_the_result_is_that_of_the_real_library(
-    seed: int, theirs: dict[int, dict[str, Any]], tmp_path: Path
+    number: int, theirs: dict[int, dict[str, Any]], tmp_path: Path
 ) -> None:
-    case = Generator(seed).case()
+    case = (*CASES, *AWKWARD)[number]
     for name, text in case.files.items():
-        (tmp_path / name).write_bytes(text.encode("utf-8", "surrogatepass"))
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(text.encode("utf-8", "surrogatepass"))
     ours = _result(case, str(tmp_path / "main.yml.j2"))
     if "error" in ours:
         assert ours.pop("message").endswith((".", "?"))
     ours = json.loads(_ADDRESS.sub("0x", json.dumps(ours)))
-    expected = theirs[seed]
+    expected = theirs[number]
     expected.pop("message", None)
     assert ours == expected
 
 
 def _result(case: Case, path: str) -> dict[str, Any]:
-    options = RenderOptions(case.token_limit, allow_token_overrides=case.allow_token_overrides)
+    markers = {FIELDS.get(name, name): value for name, value in (case.markers or {}).items()}
+    options = RenderOptions(
+        case.token_limit, allow_token_overrides=case.allow_token_overrides, markers=Markers(**markers)
+    )
     rendered = None
     try:
         made = render_text(path, case.data, options=options)
         rendered = made.text
+        mapped, source_map = render_mapped(path, case.data, options=options)
+        assert _ADDRESS.sub("0x", mapped.text) == _ADDRESS.sub("0x", rendered)
+        assert "".join(mapped.text[each.start : each.end] for each in source_map.segments) == mapped.text
         parts = parse_parts(rendered, made.data, options)
     except PromptPoetError as error:
         return {"error": error.cause, "rendered": rendered, "message": error.message}

@@ -26,6 +26,8 @@ class MappingCodeGenerator(CodeGenerator):
         """As Jinja's generator."""
         super().__init__(environment, *arguments, **options)
         self._sites: list[tuple[Any, ...]] = []
+        self._prose: dict[int, int] = {}
+        """Where each text between tags begins, and its number in the tables; see `skeleton`."""
         self._loops: list[str] = []
         """The variables that hold the turns around the loops that are open in this function."""
         self._bodies: dict[int, tuple[nodes.For, str]] = {}
@@ -45,6 +47,7 @@ class MappingCodeGenerator(CodeGenerator):
         self._text = getattr(node, "text", "")
         super().visit_Template(node, frame)
         self.writeline(f"sites = {tuple(self._sites)!r}")
+        self.writeline(f"prose = {tuple(self._prose)!r}")
         self.writeline(f"bindings = {bindings!r}")
 
     def write_commons(self) -> None:
@@ -81,17 +84,29 @@ class MappingCodeGenerator(CodeGenerator):
         for child in node.nodes:
             if isinstance(child, nodes.TemplateData):
                 super().start_write(frame)
-                self.write(f"({child.data!r}, FILE, {_span(child)[0]}, {self._turn()})")
+                number = self._prose.setdefault(_span(child)[0], len(self._prose))
+                self.write(f"BEGUN[{number}] + (turn,)" if self._loops else f"PIECES[{number}]")
                 super().end_write(frame)
             else:
                 super().start_write(frame, child)
                 self.write("shown(")
-                self._write_value(child, frame)
+                constant = self._constant(child, frame)
+                if constant is None:
+                    self._write_value(child, frame)
+                else:
+                    self.write(repr(constant))
                 self.write(f", FILE, {self._site('output', child, expression=expression_of(child))}, ")
                 self.write(f"{self._turn()})")
                 super().end_write(frame)
         if frame.require_output_check:
             self.outdent()
+
+    def _constant(self, node: nodes.Expr, frame: Frame) -> str | None:
+        """The text of an expression that reads nothing, worked out once, as Jinja does; None for others."""
+        try:
+            return str(super()._output_child_to_const(node, frame, self._make_finalize()))
+        except Exception:  # noqa: BLE001 - what fails fails again, and at its place, when the template runs
+            return None
 
     def _write_value(self, node: nodes.Expr, frame: Frame) -> None:
         if frame.eval_ctx.volatile:

@@ -47,6 +47,10 @@ class _Mapping(Environment):
     def lexer(self) -> PlacedLexer:
         return _lexer(keeps_newline=not self._is_last)
 
+    def group_lexer(self, *, is_last: bool) -> PlacedLexer:
+        """The lexer that reads a group."""
+        return _lexer(keeps_newline=not is_last)
+
     def compile_group(self, text: str, name: str, path: str, *, is_last: bool) -> CodeType:
         """The code of a group of a template; of the last one, Jinja drops a line break at the end."""
         self._is_last = is_last

@@ -24,7 +24,7 @@ from promptls.systems.prompt_poet.parts import PromptPart
 _KEPT_VALUES: Final = 4_096
 _LONGEST_KEPT: Final = 10_000
 """Values of more characters are not kept: all that are kept must fit into the memory of a small process."""
-_RENDERED: Final = SourceFile("", (), 0)
+_RENDERED: Final = SourceFile("", 0)
 """The rendered text as a file: contents are made of its pieces with the very functions of Prompt Poet."""
 
 
@@ -106,7 +106,10 @@ def _cleaned_leaves(
     markers: Markers,
 ) -> list[Leaf]:
     """The leaves of a cleaned value, which lead to `raw`: most values of a prompt stay as they are."""
-    return leaves_of(clean(_value(raw, value, style, indent), markers))
+    return [
+        leaf if leaf.file is not None else leaf._replace(file=_RENDERED, end=len(raw))
+        for leaf in leaves_of(clean(_value(raw, value, style, indent), markers))
+    ]
 
 
 def _value(raw: str, value: str, style: str | None, indent: int) -> MappedText:

@@ -48,7 +48,7 @@ class SourceFile:
 
     __slots__ = ("names", "path", "sites", "start")
 
-    def __init__(self, path: str, sites: Iterable[Any], start: int) -> None:
+    def __init__(self, path: str, start: int, sites: Iterable[Any] = ()) -> None:
         """The stretch of the file at `path` that begins at the offset `start` of it."""
         self.path = path
         self.sites = tuple(Site(*site) for site in sites)
@@ -270,7 +270,9 @@ def recased(text: str, result: str) -> str:
 def replaced(text: str, old: str, new: str, count: SupportsIndex = -1) -> str:
     """`text` with `new` for `old`; a replaced text leads to where the old one stood."""
     plain, left = str(text), int(count)
-    if not old or old == new or plain.find(old) < 0 or not left:
+    if not old:
+        return spaced_out(text, new, left)
+    if old == new or plain.find(old) < 0 or not left:
         result = str.replace(plain, old, new, count)
         return text if result == plain else result
     bounds = [0]
@@ -286,6 +288,19 @@ def replaced(text: str, old: str, new: str, count: SupportsIndex = -1) -> str:
         elif new:
             found += in_place_of(leaves, new)
     return made_of(found)
+
+
+def spaced_out(text: str, new: str, count: int) -> str:
+    """`text` with `new` ahead of each of its characters and behind them, `count` times; -1 for always."""
+    times = len(text) + 1 if count < 0 else min(count, len(text) + 1)
+    if not new or not times:
+        return text
+    found: list[str] = []
+    for at in range(times):
+        found.append(new)
+        if at < len(text):
+            found.append(cut(text, at, at + 1 if at < times - 1 else len(text)))
+    return concatenated(found)
 
 
 def between(leaves: list[Leaf], bounds: list[int]) -> Iterator[list[Leaf]]:

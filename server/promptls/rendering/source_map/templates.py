@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from pathlib import Path
-from types import CodeType
 from typing import Any, Final
 
 from jinja2 import Environment, Template, runtime
@@ -16,6 +15,7 @@ from promptls.rendering.source_map.expressions import Bindings
 from promptls.rendering.source_map.groups import Group, Grouping
 from promptls.rendering.source_map.lexer import PlacedLexer
 from promptls.rendering.source_map.pieces import FileNames, SourceFile, joined
+from promptls.rendering.source_map.skeleton import NO_SKELETON, Filled, filled_in, skeleton_of
 from promptls.systems.prompt_poet.environment import FolderLoader
 
 _KEPT_CHARACTERS: Final = 2_000_000
@@ -28,29 +28,43 @@ class CompiledGroups:
 
     def __init__(self) -> None:
         """Begin empty."""
-        self._codes: OrderedDict[tuple[str, str, bool], CodeType] = OrderedDict()
+        self._filled: OrderedDict[tuple[str, str, bool], Filled] = OrderedDict()
+        self._compiled: OrderedDict[tuple[Any, ...], Filled] = OrderedDict()
         self._characters = 0
         self._groupings: dict[PlacedLexer, Grouping] = {}
 
     def __len__(self) -> int:
-        return len(self._codes)
+        """How many groups were compiled and are kept."""
+        return len(self._compiled)
 
     def groups(self, lexer: PlacedLexer, text: str) -> list[Group]:
         """The groups of a text."""
         return self._groupings.setdefault(lexer, Grouping(lexer)).groups(text)
 
-    def code(self, path: str, group: Group, compiled: Callable[[], CodeType]) -> CodeType:
-        """The code of a group of the file at `path`, `compiled` unless it is known."""
+    def code(self, environment: Any, path: str, name: str, group: Group) -> Filled:
+        """The code of a group of the file at `path`, compiled unless one with the same tags is known."""
         key = path, group.text, group.is_last
-        code = self._codes.get(key)
-        if code is not None:
-            self._codes.move_to_end(key)
-            return code
-        code = self._codes[key] = compiled()
+        known = self._filled.get(key)
+        if known is not None:
+            self._filled.move_to_end(key)
+            return known
+        skeleton = skeleton_of(environment.group_lexer(is_last=group.is_last), group.text)
+        if skeleton is None:  # Jinja says what is wrong with it
+            code = environment.compile_group(group.text, name, path, is_last=group.is_last)
+            return Filled(code, NO_SKELETON, NO_SKELETON)
+        tags = path, skeleton.tokens, group.is_last
+        known = self._compiled.pop(tags, None)
+        if known is None:
+            code = environment.compile_group(group.text, name, path, is_last=group.is_last)
+            known = Filled(code, skeleton, skeleton)
+        self._compiled[tags] = known
+        found = self._filled[key] = known._replace(filled=skeleton)
         self._characters += len(group.text)
-        while self._characters > _KEPT_CHARACTERS and len(self._codes) > 1:
-            self._characters -= len(self._codes.popitem(last=False)[0][1])
-        return code
+        while self._characters > _KEPT_CHARACTERS and len(self._filled) > 1:
+            self._characters -= len(self._filled.popitem(last=False)[0][1])
+        while len(self._compiled) > len(self._filled):
+            self._compiled.popitem(last=False)
+        return found
 
 
 class MappedLoader(FolderLoader):
@@ -93,19 +107,15 @@ class MappedLoader(FolderLoader):
         values: dict[str, list[Any]] = {}
         files: list[SourceFile] = []
         for group in groups:
-
-            def compiled(group: Group = group) -> CodeType:
-                code: CodeType = environment.compile_group(group.text, name, path, is_last=group.is_last)
-                return code
-
-            code = self._compiled.code(path, group, compiled)
+            code = self._compiled.code(environment, path, name, group)
             namespace: dict[str, Any] = {"environment": environment, "__file__": path, **_RUNTIME}
-            exec(code, namespace)  # noqa: S102 - it is the template, as Jinja itself runs it
+            exec(code.code, namespace)  # noqa: S102 - it is the template, as Jinja itself runs it
             template = _MappedTemplate._from_namespace(environment, namespace, given)  # noqa: SLF001 - as Jinja
             assert isinstance(template, _MappedTemplate)
             template.line = group.line
             templates.append(template)
-            file = namespace["FILE"] = SourceFile(path, namespace["sites"], group.start)
+            file = SourceFile(path, group.start)
+            filled_in(namespace, code, file)
             files.append(file)
             bindings.append(Bindings(*namespace["bindings"]))
         _refuse_closures(bindings)

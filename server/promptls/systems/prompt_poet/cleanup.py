@@ -28,14 +28,15 @@ class Markers:
 DEFAULT_MARKERS = Markers()
 
 
-def escape(text: str, markers: Markers = DEFAULT_MARKERS) -> str:
-    """`text` without line breaks and control characters: what `escape_special_characters` returns.
+def escape(string: str, markers: Markers = DEFAULT_MARKERS) -> str:
+    """`string` without line breaks and control characters: what `escape_special_characters` returns.
 
     Line breaks are written as escapes. Every other character of a Unicode category C* is lost:
-    tabs, joiners in emoji, private use. Raises AttributeError for anything but text.
+    tabs, joiners in emoji, private use. Templates may give the text by its name.
+    Raises AttributeError for anything but text.
     """
     escaped = (
-        text.replace(markers.newline, markers.escaped_newline)
+        string.replace(markers.newline, markers.escaped_newline)
         .replace(markers.carriage_return, markers.escaped_carriage_return)
         .replace(markers.single_quote, markers.escaped_single_quote)
         .replace("\u2028", "\\u2028")

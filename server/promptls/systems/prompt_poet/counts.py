@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
 
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.parts import PromptPart
+from promptls.systems.prompt_poet.sections import PromptSection
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ def count_part(
 
     `count` raises ValueError for text that it refuses. Preset tokens are counted instead of the text.
     """
-    if isinstance(part.tokens, list) and part.tokens:
+    if isinstance(part.tokens, Sized) and part.tokens:
         return PartCount(len(part.tokens))
     if not isinstance(part.content, str):
         what = "empty (null)" if part.content is None else f"of type {type(part.content).__name__}"
@@ -48,8 +49,8 @@ def count_part(
     for section in part.sections or ():
         if section.tokens is None:
             counts.append(_counted(part, section.content, count))
-        elif allow_token_overrides and isinstance(section.tokens, list):
-            counts.append(len(section.tokens))
+        elif allow_token_overrides:
+            counts.append(_preset(section))
         else:
             raise PromptPoetError(
                 "tokens",
@@ -57,6 +58,17 @@ def count_part(
                 "which Prompt Poet refuses: remove them.",
             )
     return PartCount(tokens, tuple(counts))
+
+
+def _preset(section: PromptSection) -> int:
+    """How many tokens a section presets; raises PromptPoetError where they are no list."""
+    if isinstance(section.tokens, Sized):
+        return len(section.tokens)
+    raise PromptPoetError(
+        "tokens",
+        f"The section {section.name!r} presets `tokens` that are no list: write a list of ids.",
+        cause="TypeError",
+    )
 
 
 def _counted(part: PromptPart, text: str, count: Callable[[str], int]) -> int:

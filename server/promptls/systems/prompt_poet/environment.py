@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from _string import formatter_field_name_split
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from jinja2 import BaseLoader, BytecodeCache, Environment, TemplateNotFound, Und
 from jinja2.bccache import Bucket
 from jinja2.exceptions import SecurityError
 from jinja2.loaders import split_template_path
-from jinja2.sandbox import SandboxedEnvironment
+from jinja2.sandbox import SandboxedEnvironment, SandboxedFormatter
+from markupsafe import Markup
 
 KEPT_TEMPLATES = 128
 """How many compiled templates a cache of them holds."""
@@ -88,6 +90,35 @@ class Sandbox(SandboxedEnvironment):
     def unsafe_undefined(self, obj: Any, attribute: str) -> Undefined:
         """Never returns: raises SecurityError."""
         raise SecurityError(f"access to attribute {attribute!r} of {type(obj).__name__!r} object is unsafe.")
+
+    def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
+        """`str.format` where `value` is that, with the sandbox's attributes; None for anything else."""
+        guarded = super().wrap_str_format(value)
+        text = getattr(value, "__self__", None)
+        if guarded is None or isinstance(text, Markup) or value.__name__ != "format":
+            return guarded
+
+        def format_text(*arguments: Any, **named: Any) -> str:
+            return type(text)(_Formatter(self).vformat(text, arguments, named))
+
+        return format_text
+
+
+class _Formatter(SandboxedFormatter):
+    """Fails where `str.format` does; Jinja's own prints nothing for what is not there."""
+
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:
+        first, rest = formatter_field_name_split(field_name)
+        found = self.get_value(first, args, kwargs)
+        for is_attribute, key in rest:
+            if not is_attribute:
+                found = found[key]
+                continue
+            value = getattr(found, key)
+            if not self._env.is_safe_attribute(found, key, value):
+                self._env.unsafe_undefined(found, key)
+            found = value
+        return found, first
 
 
 def make_environment(

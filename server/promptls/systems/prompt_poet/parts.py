@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,6 +66,7 @@ def build_parts(
             if not allow_token_overrides:
                 _refuse_preset_tokens(part)
             _check_expected_names(part, data_names)
+            _check_preset_tokens(part)
         except PromptPoetError as failure:
             raise ItemError(index, failure) from failure
         if not part.sections and isinstance(part.content, str):
@@ -118,6 +119,16 @@ def _refuse_preset_tokens(part: PromptPart) -> None:
     if part.tokens is not None:
         raise PromptPoetError(
             "parts", f"The part {part.name!r} presets `tokens`, which Prompt Poet refuses: remove them."
+        )
+
+
+def _check_preset_tokens(part: PromptPart) -> None:
+    """Raises PromptPoetError where the template gives token ids that are no list."""
+    if part.tokens is not None and not isinstance(part.tokens, Sized):
+        raise PromptPoetError(
+            "parts",
+            f"The part {part.name!r} presets `tokens` that are {_article(part.tokens)}: write a list of ids.",
+            cause="TypeError",
         )
 
 

@@ -30,13 +30,14 @@ def build_sections(item: Mapping[Any, Any], markers: Markers) -> tuple[PromptSec
         raise PromptPoetError("parts", f"{part} has `sections` that are no list: begin each with `- name:`.")
     if "content" in item:
         raise PromptPoetError("parts", f"{part} has both `content` and `sections`: keep one of them.")
-    for index, section in enumerate(raw):
-        where = f"Section {index} of {part[0].lower()}{part[1:]}"
+    places = [f"Section {index} of {part[0].lower()}{part[1:]}" for index in range(len(raw))]
+    for where, section in zip(places, raw, strict=True):
         if not isinstance(section, dict):
             raise PromptPoetError("parts", f"{where} is no mapping: give it `name` and `content`.")
         for key in ("name", "content"):
             if key not in section:
                 raise PromptPoetError("parts", f"{where} has no `{key}`: add it.")
+    for where, section in zip(places, raw, strict=True):
         if not isinstance(section["content"], str):
             kind = type(section["content"]).__name__
             raise PromptPoetError(
