@@ -23,9 +23,10 @@ test: setup lint test-python test-node setup-editors ## everything that must pas
 	@printf '\nTests in VS Code, Neovim and Emacs\n'
 	@$(BIN)/pytest -m editor
 
-test-quick: setup ## the Python tests of a minute: no server process, no editor, no model
-	@$(BIN)/pytest --numprocesses 2 --quiet -m "not editor and not model and not install" \
-		--ignore tests/protocol --ignore tests/robustness --ignore tests/corpus
+test-quick: setup ## the Python tests of a minute: from text to features, without processes, editors or models
+	@$(BIN)/pytest --numprocesses 2 --quiet -m "not thorough and not editor and not model and not install" \
+		$(addprefix tests/,text syntax systems meaning workspace tokens truncation datasets metrics library \
+			rules formatting conversions features results_view docgen grammars test_architecture.py)
 
 test-python: setup ## the Python tests, but for those in editors
 	@printf '\nPython tests\n'

@@ -18,6 +18,8 @@ from promptls.workspace.workspace import Workspace
 from support.templates import DATA, templates
 from support.texts import OWN
 
+pytestmark = pytest.mark.thorough
+
 MAIN = "/project/main.yml.j2"
 SAME = frozenset(
     {"extract-section", "inline-section", "extract-macro", "wrap-in-if", "input-keys-form", "add-header"}

@@ -7,6 +7,8 @@ from promptls.formatting.typing_edits import edits_after_brace, edits_after_newl
 from promptls.syntax.source import Source
 from support.texts import OWN
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.parametrize("text", OWN.values(), ids=OWN)
 def test_a_text_cut_off_anywhere_is_formatted_and_loses_nothing(text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,8 @@ from promptls.formatting.source_format import format_edits, formatted
 from promptls.syntax.source import Source
 from promptls.text.span import Span
 from support.templates import DATA, templates
+
+pytestmark = pytest.mark.thorough
 
 ENVIRONMENT = Environment()
 

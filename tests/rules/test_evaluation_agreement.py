@@ -21,6 +21,8 @@ from promptls.systems.opencompass.prompt_list import Messages, Prompt
 from promptls.workspace.workspace import Workspace
 from support.fixture import check_findings
 
+pytestmark = pytest.mark.thorough
+
 MAIN = "/project/main.yml.j2"
 SHOWN = "EXAMPLE"
 READER = {"input_columns": ["q"], "output_column": "a"}

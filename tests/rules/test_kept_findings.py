@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptls.rules.check import check
 from promptls.text.span import Span
 from promptls.workspace.workspace import Workspace
+
+pytestmark = pytest.mark.thorough
 
 PATH = "/kept/main.yml.j2"
 SECTION = "/kept/section.yml.j2"

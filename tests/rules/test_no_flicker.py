@@ -11,6 +11,8 @@ from promptls.rules.check import check
 from promptls.text.span import Span
 from promptls.workspace.workspace import Workspace
 
+pytestmark = pytest.mark.thorough
+
 PATH = "/project/main.yml.j2"
 PARTS = """\
 {#---

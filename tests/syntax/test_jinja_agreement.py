@@ -12,6 +12,8 @@ from promptls.syntax.jinja.nodes import Name, walk
 from promptls.syntax.jinja.problems import tag_problems, tag_tree
 from promptls.syntax.source import Source
 
+pytestmark = pytest.mark.thorough
+
 ENVIRONMENT = Environment(autoescape=False)  # prompts are no HTML
 # fmt: off
 OPERANDS = (

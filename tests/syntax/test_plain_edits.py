@@ -10,6 +10,8 @@ from promptls.syntax.source import Source
 from promptls.text.span import Span
 from support.soundness import assert_same_as_fresh
 
+pytestmark = pytest.mark.thorough
+
 TEXT = (
     "- name: first\n  content: a\n"
     "- name: b\n  content: |\n    One {{ two }} three {# four #} five.\n"

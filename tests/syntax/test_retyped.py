@@ -12,6 +12,8 @@ from promptls.syntax.yaml.retyped import retyped
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.span import Span
 
+pytestmark = pytest.mark.thorough
+
 TEXTS = {
     "lines with tags and signs": "- name: a\n  content: |\n    First line.\n    Second {{ x }} line.\n"
     "    Third: line # no comment.\n  role: user\n- name: b\n  content: x\n",

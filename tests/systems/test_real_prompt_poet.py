@@ -22,6 +22,8 @@ from support import prompt_poet_runner as real
 from support.awkward_prompts import AwkwardGenerator
 from support.generated_prompts import Case, Generator
 
+pytestmark = pytest.mark.thorough
+
 CASES = [Generator(seed).case() for seed in range(200)]
 AWKWARD = [AwkwardGenerator(seed).case() for seed in range(200)]
 _ADDRESS = re.compile("0x[0-9a-f]{6,}", re.IGNORECASE)
