@@ -66,6 +66,24 @@ def test_words_stand_for_a_schema_that_the_file_does_not_hold() -> None:
     assert UNKNOWN_SCHEMA in saved_text(read_saved(WITH_MODELS), {"text": "a"})
 
 
+def test_numbers_are_written_as_pydantic_writes_them() -> None:
+    example = {"input": {"score": 1e-9}, "output": {"score": 1e-5}}
+    text = saved_text(read_saved({**WITH_MODELS, "examples": [example]}), {"score": 2e-7})
+    assert [line for line in text.split("\n") if "score" in line] == [
+        '    "score": 1e-9',
+        '    "score": 0.00001',
+        '    "score": 2e-7',
+    ]
+
+
+@pytest.mark.parametrize(("most", "shown"), [(0, 3), (1, 1), (2, 2), (9, 3), ("all", 0)])
+def test_without_a_model_of_similarity_the_last_examples_are_shown(most: Any, shown: int) -> None:
+    examples = [{"input": {"response": number}, "output": {"value": number}} for number in range(3)]
+    dynamic = {**SIMPLE, "type": "DynamicFewShotPrompt", "examples": examples, "max_similar_examples": most}
+    found = read_saved(dynamic).examples
+    assert [inputs["response"] for inputs, _ in found] == list(range(3))[3 - shown :]
+
+
 def test_a_simple_prompt_is_filled_in_with_its_examples_behind() -> None:
     assert saved_text(read_saved(SIMPLE), {"response": "{b}", "more": 1}) == (
         "Grade {b} as {x}\n\nExamples:\n\nExample 1:\nInput:\nresponse: a\nOutput:\nvalue: pass"
@@ -86,6 +104,7 @@ def test_a_metric_is_sent_as_its_prompt() -> None:
     ("mapping", "data", "said"),
     [
         (SIMPLE, {}, "no `response`"),
+        ({**SIMPLE, "instruction": "Grade {}"}, {"response": 1}, "braces without a name"),
         ({**SIMPLE, "instruction": 'Give {"a": 1}'}, {"response": 1}, 'no `"a"`'),
         ({**SIMPLE, "instruction": "Give {"}, {}, "no fields"),
         ({**WITH_MODELS, "examples": [{"input": {}}]}, {}, "must have `input` and `output`"),

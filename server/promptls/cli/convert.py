@@ -116,16 +116,26 @@ def _text(word: str) -> str:
         path = existing(word)
         if path.is_dir():
             raise WrongUse("this is a folder, and one file is needed", FilePlace(path))
-        data = path.read_bytes()
+        data = _bytes_of(path)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as failure:
         raise Failure("the file is no UTF-8", FilePlace(word), "save it as UTF-8") from failure
 
 
+def _bytes_of(path: Path) -> bytes:
+    from promptls.text.packed import unpacked
+
+    try:
+        return unpacked(path.name, path.read_bytes())
+    except OSError as error:
+        raise Failure(f"the file cannot be read: {error}", FilePlace(path)) from error
+
+
 def _write(text: str, arguments: argparse.Namespace) -> Path | None:
     """The file that was written; None where the text is to be printed."""
     from promptls.datasets.atomic import replaced
+    from promptls.text.packed import packed
 
     if arguments.output == "-" or (arguments.output is None and arguments.file == "-"):
         return None
@@ -138,7 +148,8 @@ def _write(text: str, arguments: argparse.Namespace) -> Path | None:
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     with replaced(path) as stream:
-        stream.write(text)
+        # Ragas reads packed files too.
+        stream.buffer.write(packed(path.name, text.encode()))
     return path
 
 

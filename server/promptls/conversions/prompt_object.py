@@ -19,10 +19,11 @@ def read_object(mapping: Mapping[str, Any]) -> Conversation:
     """The message with its inputs; raises Failure for what Ragas refuses."""
     try:
         prompt = read_prompt_object(mapping, release_of(mapping, None))
+        text = to_string(prompt)
     except PromptObjectError as error:
         raise Failure(str(error).rstrip("."), remedy="mend the prompt object, and convert again") from error
     renamed: dict[str, str] = {}
-    pieces = list(field_pieces(to_string(prompt), renamed))
+    pieces = list(field_pieces(text, renamed))
     lost = []
     if prompt.release.quotes_texts:
         pieces = [_quoted(piece) for piece in pieces]

@@ -13,8 +13,9 @@ from promptls.systems.prompt_poet import document
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.parts import PromptPart
 from promptls.systems.prompt_poet.render import RenderOptions
-from promptls.systems.ragas.file import RagasPrompt, is_json_file, load_json, ragas_text, read_ragas
+from promptls.systems.ragas.file import RagasPrompt, load_json, ragas_text, read_ragas
 from promptls.systems.ragas.prompt_object import PromptObjectError
+from promptls.text.packed import is_json_file, unpacked
 
 
 class PromptObjectFile(PromptTemplate):
@@ -55,7 +56,7 @@ class PromptObjectFile(PromptTemplate):
 
     def _json_text(self) -> str:
         try:
-            return self.path.read_text("utf-8-sig")
+            return unpacked(self.path.name, self.path.read_bytes()).decode("utf-8-sig")
         except (OSError, ValueError) as error:
             raise PromptPoetError(
                 "load", f"The file cannot be read: {error}.", cause=type(error).__name__, path=str(self.path)

@@ -28,8 +28,9 @@ from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.parts import PromptPart, joined, messages
 from promptls.systems.prompt_poet.render import Prompt, RenderOptions, parse_parts, render
 from promptls.systems.prompt_poet.truncation import NO_LIMIT, Truncation, truncate
-from promptls.systems.ragas.file import is_json_file, load_json, ragas_text, read_ragas
+from promptls.systems.ragas.file import load_json, ragas_text, read_ragas
 from promptls.systems.ragas.prompt_object import PromptObjectError
+from promptls.text.packed import is_json_file
 from promptls.tokens.counting import count, count_strictly
 
 _compiled = CompiledGroups()

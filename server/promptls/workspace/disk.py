@@ -9,6 +9,7 @@ from typing import Final
 
 from promptls.meaning.template import Template
 from promptls.syntax.source import Source
+from promptls.text.packed import is_json_file, unpacked
 
 ENDINGS: Final = (".yml.j2", ".yaml.j2")
 """How the names of prompt files end."""
@@ -63,14 +64,14 @@ def read_text(path: str) -> str | None:
     try:
         if Path(path).stat().st_size > MAX_BYTES:
             return None
-        return Path(path).read_bytes().decode("utf-8", errors="replace")
+        return unpacked(path, Path(path).read_bytes()).decode("utf-8", errors="replace")
     except OSError:
         return None
 
 
 def source_of(path: str, text: str) -> Source:
     """The text of the file at `path`; in JSON nothing is Jinja."""
-    return Source.plain(text) if path.lower().endswith(".json") else Source.of(text)
+    return Source.plain(text) if is_json_file(path) else Source.of(text)
 
 
 class DiskFiles:

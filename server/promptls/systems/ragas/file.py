@@ -18,11 +18,6 @@ from promptls.systems.ragas.saved_prompt import SavedPrompt, form_of, read_saved
 RagasPrompt: TypeAlias = PromptObject | SavedPrompt
 
 
-def is_json_file(path: str) -> bool:
-    """Whether a file is JSON by its name: then there is no Jinja in it, whatever its texts look like."""
-    return path.lower().endswith(".json")
-
-
 def load_json(text: str) -> Any:
     """The data of a JSON text, with or without a byte order mark; raises PromptObjectError."""
     try:

@@ -79,7 +79,7 @@ def read_saved(mapping: Mapping[str, Any]) -> SavedPrompt:
     if own.get("type") == "DynamicFewShotPrompt":
         # Without a model of similarity, Ragas takes the last ones.
         most = own.get("max_similar_examples", _MOST_SIMILAR)
-        examples = examples[-most:] if isinstance(most, int) and most > 0 else ()
+        examples = examples[-most:] if isinstance(most, int) else ()
     model = mapping.get("response_model_info")
     schema = model.get("schema") if isinstance(model, Mapping) else mapping.get("output_schema")
     config = mapping.get("config")
@@ -105,6 +105,11 @@ def saved_text(prompt: SavedPrompt, inputs: Mapping[str, Any]) -> str:
     if prompt.form == "pydantic prompt":
         known = {key: inputs[key] for key in prompt.input_keys or inputs if key in inputs}
         return model_text(prompt, known)
+    if "" in prompt.input_keys:
+        raise PromptObjectError(
+            "The instruction has braces without a name, `{}`: name the input in them, or write them twice.",
+            "instruction",
+        )
     if missing := [key for key in prompt.input_keys if key not in inputs]:
         names = ", ".join(f"`{key}`" for key in missing)
         raise PromptObjectError(
@@ -153,7 +158,13 @@ def _input(inputs: Mapping[str, Any]) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, indent=4, ensure_ascii=False, default=str)
+    """The value as pydantic writes the models that hold it, which has numbers of its own such as `1e-9`."""
+    from pydantic_core import PydanticSerializationError, to_json
+
+    try:
+        return to_json(value, indent=4, inf_nan_mode="null", fallback=str).decode()
+    except (PydanticSerializationError, ValueError, RecursionError) as error:
+        raise PromptObjectError(f"A value cannot be written as JSON: {error}.", "examples") from error
 
 
 def _without_nulls(value: Any) -> Any:

@@ -1,0 +1,30 @@
+"""JSON files that may be packed."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from promptls.text import packed as room
+from promptls.text.packed import is_json_file, packed, unpacked
+
+
+def test_a_packed_file_is_unpacked_and_another_is_as_it_is() -> None:
+    assert unpacked("a.JSON.gz", packed("a.JSON.gz", b"{}")) == b"{}"
+    assert unpacked("a.json", packed("a.json", b"{}")) == b"{}"
+    assert [is_json_file(name) for name in ("a.json.gz", "a.json", "a.gz")] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"{}", "Not a gzipped"),
+        (gzip.compress(b"{}")[:-3], "no whole"),
+        (gzip.compress(b"1234"), "more than"),
+    ],
+)
+def test_what_cannot_be_unpacked_is_said(data: bytes, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "MOST_BYTES", 3)
+    with pytest.raises(OSError, match=why):
+        unpacked("a.json.gz", data)
