@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.features.symbols import occurrences, places_here, symbol_at
+from promptls.features.symbols import occurrence_steps, occurrences, places_here, symbol_at
 from support.fixture import Mark, Marked, opened
 
 
@@ -546,3 +546,19 @@ def test_there_is_no_symbol_elsewhere(text: str) -> None:
     assert marked.cursor is not None
 
     assert symbol_at(snapshot, "/project/main.yml.j2", marked.cursor) is None
+
+
+def test_places_are_told_while_further_files_are_searched(tmp_path: Path) -> None:
+    fixture = "{% include 'part.yml.j2' %}\n- name: a\n  content: '{{ us<CURSOR>er }}'\n-- part.yml.j2 --\n"
+    snapshot, files = opened(f"{fixture}- name: b\n  content: '{{{{ user }}}}'\n", tmp_path)
+    path, cursor = str(tmp_path / "main.yml.j2"), files["main.yml.j2"].cursor
+    assert cursor is not None
+    symbol = symbol_at(snapshot, path, cursor)
+    assert symbol is not None
+    told: list[str] = []
+
+    steps = occurrence_steps(snapshot, symbol, tell=lambda found: told.extend(each.path for each in found))
+    found_behind_a_step = [len(told) for _ in steps]
+
+    assert 1 in found_behind_a_step
+    assert [Path(each).name for each in told] == ["main.yml.j2", "part.yml.j2"]

@@ -34,8 +34,29 @@ async def test_a_long_list_comes_in_parts_to_a_client_that_takes_parts(
             parts.append(message["params"]["value"])
 
     assert message["result"] == []
-    assert [len(part) for part in parts] == [200, count - 200]
+    assert [len(part) for part in parts] == (
+        [100, 100, 100, 1] if method == "references" else [200, count - 200]
+    )
     assert [each for part in parts for each in part] == whole
+
+
+async def test_references_come_while_further_files_are_searched(wire: Wire, tmp_path: Path) -> None:
+    context = {"includeDeclaration": True}
+    await asked_over_many_files(wire, tmp_path, "references", context=context, partialResultToken="parts")
+    wire.send(id=3, method="textDocument/foldingRange", params={"textDocument": {"uri": "file:///none"}})
+
+    order, found = [], []
+    while 2 not in order:
+        message = await wire.receive()
+        if message.get("method") == "$/progress" and message["params"]["token"] == "parts":
+            found += message["params"]["value"]
+            order.append("part")
+        elif "method" not in message:
+            order.append(message["id"])
+
+    assert message["result"] == []
+    assert sorted(order, key=str) == [2, 3, "part", "part"]
+    assert len({each["uri"] for each in found}) == len(found) == FILES + 1
 
 
 async def test_a_hover_over_a_text_that_changes_meanwhile_is_given_up(wire: Wire, tmp_path: Path) -> None:

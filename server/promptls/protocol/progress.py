@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import uuid4
 
 from lsprotocol import types
@@ -104,6 +104,12 @@ async def in_slices(
             if shown is not None and done % _REPORTED == 0:
                 shown.report(f"{done:,} steps")
             await slices.pause()
+
+
+def send_part(session: Session, token: types.ProgressToken, found: Any) -> None:
+    """Send what has been found so far to a client that takes partial results; nothing where that is none."""
+    if found:
+        session.server.protocol.notify_json(types.PROGRESS, {"token": token, "value": found})
 
 
 async def _created(session: Session) -> str | None:

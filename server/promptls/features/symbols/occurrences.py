@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Final
 
 from promptls.features.symbols.blocks import block_places, blocks_in
@@ -14,7 +14,7 @@ from promptls.features.symbols.macros import arguments_of, macro_of, other_names
 from promptls.features.symbols.namespaces import attribute_places
 from promptls.features.symbols.part_names import part_places
 from promptls.features.symbols.row_columns import row_column_places
-from promptls.features.symbols.shared_variable import shared_variable_steps
+from promptls.features.symbols.shared_variable import VariableIn, shared_variable_steps
 from promptls.features.symbols.symbol import Occurrence, Symbol, Use
 from promptls.meaning.shapes import flow_of
 from promptls.meaning.template import Template
@@ -38,15 +38,32 @@ def occurrences(snapshot: Snapshot, symbol: Symbol, *, in_data: bool = True) -> 
 
 
 def occurrence_steps(
-    snapshot: Snapshot, symbol: Symbol, *, in_data: bool = True
+    snapshot: Snapshot,
+    symbol: Symbol,
+    *,
+    in_data: bool = True,
+    tell: Callable[[tuple[Occurrence, ...]], object] | None = None,
 ) -> Steps[tuple[Occurrence, ...]]:
-    """The same as `occurrences`, file by file."""
+    """The same as `occurrences`, file by file; `tell` gets the new places of a file as they are found."""
     found: list[Occurrence] = []
+    told: set[tuple[str, Span]] = set()
+    first = 0
+
+    def new() -> tuple[Occurrence, ...]:
+        fresh = [each for each in _ordered(found[first:]) if (each.path, each.span) not in told]
+        told.update((each.path, each.span) for each in fresh)
+        return tuple(fresh)
+
     for each in _places(snapshot, symbol, in_data=in_data):
         if each is not None:
             found.append(each)
+        elif tell is not None and first < len(found):
+            tell(new())
+            first = len(found)
         if each is None or len(found) % _STEP == 0:
             yield
+    if tell is not None:
+        tell(new())
     return _ordered(found)
 
 
@@ -133,18 +150,35 @@ def _ordered(found: Iterable[Occurrence]) -> tuple[Occurrence, ...]:
 def _shared_places(
     snapshot: Snapshot, path: str, variable: Variable, *, in_data: bool
 ) -> Generator[Occurrence | None, None, None]:
-    shared, further = yield from shared_variable_steps(snapshot, path, variable, by_data=in_data)
-    yield from further
-    for each in shared:
+    found: list[VariableIn] = []
+    steps = shared_variable_steps(snapshot, path, variable, by_data=in_data, tell=found.append)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as ended:
+            further: tuple[Occurrence, ...] = ended.value[1]
+            break
         yield None
-        yield from _variable_places(each.path, each.variable)
-        template = snapshot.template(each.path)
-        if each.variable.is_input and template is not None:
-            yield from declared_places(template, each.path, variable.name)
+        yield from _places_of_all(snapshot, found, variable.name, in_data=in_data)
+        found.clear()
+    yield from _places_of_all(snapshot, found, variable.name, in_data=in_data)
+    yield from further
+
+
+def _places_of_all(
+    snapshot: Snapshot, variables: list[VariableIn], name: str, *, in_data: bool
+) -> Iterator[Occurrence | None]:
+    """The places of some variables that are one, each in its own file."""
+    for path, variable in variables:
+        yield None
+        yield from _variable_places(path, variable)
+        template = snapshot.template(path)
+        if variable.is_input and template is not None:
+            yield from declared_places(template, path, name)
             if in_data:
-                yield from data_places(snapshot, each.path, template, variable.name)
-                yield from row_column_places(snapshot, each.path, template, variable.name)
-            yield from python_places(snapshot, each.path, variable.name)
+                yield from data_places(snapshot, path, template, name)
+                yield from row_column_places(snapshot, path, template, name)
+            yield from python_places(snapshot, path, name)
 
 
 def _variable_places(path: str, variable: Variable) -> Iterator[Occurrence]:

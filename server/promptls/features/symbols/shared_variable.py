@@ -8,7 +8,7 @@ others would not be found any more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from promptls.features.symbols.shared_data import inputs_beside
@@ -49,9 +49,14 @@ def shared_variable(
 
 
 def shared_variable_steps(
-    snapshot: Snapshot, path: str, variable: Variable, *, by_data: bool = True
+    snapshot: Snapshot,
+    path: str,
+    variable: Variable,
+    *,
+    by_data: bool = True,
+    tell: Callable[[VariableIn], object] | None = None,
 ) -> Steps[tuple[tuple[VariableIn, ...], tuple[Occurrence, ...]]]:
-    """The same as `shared_variable`, file by file."""
+    """The same as `shared_variable`, file by file; `tell` gets each variable as it is found."""
     found: dict[tuple[str, Span | None], VariableIn] = {}
     further: dict[Occurrence, None] = {}
     waiting = [VariableIn(path, variable)]
@@ -63,6 +68,8 @@ def shared_variable_steps(
         if key in found or template is None:
             continue
         found[key] = current
+        if tell is not None:
+            tell(current)
         waiting += _below(snapshot, *current)
         if current.variable.is_input:
             for above in _above(snapshot, *current):

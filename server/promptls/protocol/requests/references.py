@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
-from promptls.features.symbols import occurrence_steps, symbol_at
+from promptls.features.symbols import Occurrence, occurrence_steps, symbol_at
 from promptls.protocol.locations import asked_place, json_range_in
-from promptls.protocol.progress import in_slices
+from promptls.protocol.progress import in_slices, send_part
 from promptls.protocol.slices import Slices
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
+
+_BATCH: Final = 100
+"""How many places are sent at a time to a client that takes partial results."""
 
 
 async def references(session: Session, params: types.ReferenceParams) -> list[dict[str, Any]] | None:
@@ -23,13 +26,25 @@ async def references(session: Session, params: types.ReferenceParams) -> list[di
     symbol = symbol_at(snapshot, *asked) if asked is not None else None
     if symbol is None:
         return None
-    steps = occurrence_steps(snapshot, symbol)
+    token = params.partial_result_token
+    waiting: list[dict[str, Any]] = []
+
+    def add(found: tuple[Occurrence, ...]) -> None:
+        for each in found:
+            if params.context.include_declaration or each.use != "declaration":
+                place = json_range_in(session, each.path, each.span)
+                waiting.append({"uri": session.uri_of(each.path), "range": place})
+        while token is not None and len(waiting) >= _BATCH:
+            send_part(session, token, waiting[:_BATCH])
+            del waiting[:_BATCH]
+
+    steps = occurrence_steps(snapshot, symbol, tell=add if token is not None else None)
     found = await in_slices(session, steps, params.work_done_token, f"Looking for `{symbol.name}`")
-    answer = []
+    if token is not None:
+        send_part(session, token, waiting)
+        return []
     slices = Slices()
     for each in found:
         await slices.pause()
-        if params.context.include_declaration or each.use != "declaration":
-            place = json_range_in(session, each.path, each.span)
-            answer.append({"uri": session.uri_of(each.path), "range": place})
-    return answer
+        add((each,))
+    return waiting

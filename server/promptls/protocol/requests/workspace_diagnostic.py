@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from promptls.meaning.kind import Kind
 from promptls.protocol.convert import path_of
-from promptls.protocol.progress import progress
+from promptls.protocol.progress import progress, send_part
 from promptls.protocol.slices import Slices
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ async def workspace_diagnostic(session: Session, params: types.WorkspaceDiagnost
             if index % _BATCH == 0 and shown is not None:
                 shown.report(f"{index + 1:,} of {len(paths):,} files", 100 * (index + 1) // len(paths))
             if len(items) >= _BATCH and token is not None:
-                _send_part(session, token, items)
+                send_part(session, token, {"items": items})
                 items = []
     if token is not None:
-        _send_part(session, token, items)
+        send_part(session, token, items and {"items": items})
         items = []
     return {"items": items}
 
@@ -57,7 +57,3 @@ def _is_wanted(session: Session, path: str) -> bool:
         return False
     snapshot = session.snapshot
     return path in snapshot.open_files or snapshot.project(path).settings.diagnostics.closed_files
-
-
-def _send_part(session: Session, token: types.ProgressToken, items: list[dict[str, Any]]) -> None:
-    session.server.protocol.notify_json(types.PROGRESS, {"token": token, "value": {"items": items}})

@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from promptls.features.workspace_symbols import match
 from promptls.protocol.convert import path_of
-from promptls.protocol.progress import progress
+from promptls.protocol.progress import progress, send_part
 from promptls.protocol.slices import Slices
 from promptls.protocol.symbol_index import PlacedThing
 
@@ -54,12 +54,12 @@ async def workspace_symbol(
                 if score is not None:
                     found.append((score, path, placed))
             if token is not None and len(found) >= _BATCH:
-                _send_part(session, token, found)
+                send_part(session, token, [_json(session, path, placed) for _, path, placed in found])
                 found = []
             if shown is not None and index % _BATCH == 0:
                 shown.report(f"{index + 1:,} of {len(paths):,} files", 100 * (index + 1) // len(paths))
     if token is not None:
-        _send_part(session, token, found)
+        send_part(session, token, [_json(session, path, placed) for _, path, placed in found])
         return []
     best = sorted(found, key=lambda each: (-each[0], each[2].thing.name, each[1]))[:_MOST]
     if session.flags.resolves_symbols:
@@ -107,13 +107,6 @@ def _information(session: Session, path: str, placed: PlacedThing) -> types.Symb
     return types.SymbolInformation(
         place, thing.name, _kind(session, placed), container_name=thing.container or None
     )
-
-
-def _send_part(
-    session: Session, token: types.ProgressToken, found: list[tuple[int, str, PlacedThing]]
-) -> None:
-    value = [_json(session, path, placed) for _, path, placed in found]
-    session.server.protocol.notify_json(types.PROGRESS, {"token": token, "value": value})
 
 
 def _json(session: Session, path: str, placed: PlacedThing) -> Json:
