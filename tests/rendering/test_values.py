@@ -53,3 +53,8 @@ def test_outcomes_come_back() -> None:
     )
     for outcome in (failure, rendering):
         assert unpacked_outcome(json.loads(json.dumps(packed_outcome(outcome)))) == outcome
+
+
+def test_a_number_of_more_digits_than_python_writes_is_shown_in_words() -> None:
+    number = 16**5000
+    assert plain({number: [number]}) == {"a value of type int": ["a value of type int"]}

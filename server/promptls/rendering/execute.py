@@ -17,10 +17,10 @@ from promptls.rendering.packed_map import PackedMap, packed_map
 from promptls.rendering.source_map.parts import part_segments
 from promptls.rendering.source_map.render import render_mapped
 from promptls.rendering.source_map.rendered import RenderedMap, turns_words
-from promptls.rendering.source_map.stopped import item_words, line_outside, shortened, turns_at
+from promptls.rendering.source_map.stopped import item_words, line_outside, turns_at
 from promptls.rendering.source_map.templates import CompiledGroups
 from promptls.rendering.stand_in import stand_in
-from promptls.rendering.values import is_boundless, plain
+from promptls.rendering.values import as_text, is_boundless, plain
 from promptls.systems.prompt_poet.counts import PartCount, count_part
 from promptls.systems.prompt_poet.document import read
 from promptls.systems.prompt_poet.environment import CompiledTemplates
@@ -31,6 +31,7 @@ from promptls.systems.prompt_poet.truncation import NO_LIMIT, Truncation, trunca
 from promptls.systems.ragas.file import load_json, ragas_text, read_ragas
 from promptls.systems.ragas.prompt_object import PromptObjectError
 from promptls.text.packed import is_json_file
+from promptls.text.shortened import shortened
 from promptls.tokens.counting import count, count_strictly
 
 _compiled = CompiledGroups()
@@ -284,14 +285,14 @@ def _part(index: int, part: PromptPart, counted: PartCount, *, kept: bool) -> Re
     counts = counted.sections or (0,) * len(part.sections or ())
     return RenderedPart(
         index=index,
-        name=str(part.name),
-        role=str(part.role),
+        name=as_text(part.name),
+        role=as_text(part.role),
         content=plain(part.content),
         tokens=counted.tokens,
         truncation_priority=plain(part.truncation_priority),
         kept=kept,
         sections=tuple(
-            RenderedSection(str(section.name), section.content, tokens)
+            RenderedSection(as_text(section.name), section.content, tokens)
             for section, tokens in zip(part.sections or (), counts, strict=True)
         ),
     )

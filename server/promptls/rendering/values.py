@@ -11,7 +11,11 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from promptls.text.shortened import shortened
+
 _MOST_VALUES: Final = 2_000_000
+_MOST_BITS: Final = 14_000
+"""Python writes no numbers of more than 4,300 digits."""
 
 
 def is_boundless(value: Any) -> bool:
@@ -84,10 +88,20 @@ def unpack(value: Any) -> Any:
 
 def plain(value: Any) -> Any:
     """`value` as JSON to look at: keys are text, and what JSON lacks is text."""
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return shortened(value)
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Mapping):
-        return {str(key): plain(its) for key, its in value.items()}
+        return {as_text(key): plain(its) for key, its in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(each) for each in value]
-    return str(value)
+    return as_text(value)
+
+
+def as_text(value: Any) -> str:
+    """`value` as `str` writes it; a number of thousands of digits, which Python does not write, in words."""
+    try:
+        return str(value)
+    except ValueError:
+        return shortened(value)

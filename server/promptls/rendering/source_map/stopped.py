@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import reprlib
 import traceback
-from typing import Any, Final
+from typing import Any
 
 from promptls.rendering.source_map.data_paths import chain_of
 from promptls.rendering.source_map.pieces import Turn
-
-_WORDS: Final = reprlib.Repr()
-_WORDS.maxstring = _WORDS.maxother = 60
-_WORDS.maxdict = _WORDS.maxlist = _WORDS.maxtuple = 4
-_WORDS.maxlevel = 2
+from promptls.text.shortened import shortened
 
 
 def turns_at(error: BaseException | None) -> list[Turn]:
@@ -39,14 +34,6 @@ def item_words(turn: Turn) -> str:
     _, file, site, _, item = turn
     pairs = list(_bound(file.sites[site].targets, item))
     return " and ".join(f"`{name}` is {shortened(value)}" for name, value in pairs)
-
-
-def shortened(value: Any) -> str:
-    """A value on one line, as Python writes it, cut where it is long."""
-    try:
-        return " ".join(_WORDS.repr(value).split())
-    except Exception:  # noqa: BLE001 - a user's object may fail to describe itself
-        return f"a value of type {type(value).__name__}"
 
 
 def _bound(targets: Any, item: Any) -> list[tuple[str, Any]]:

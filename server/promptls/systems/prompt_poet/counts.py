@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.parts import PromptPart
 from promptls.systems.prompt_poet.sections import PromptSection
+from promptls.text.shortened import shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def count_part(
         what = "empty (null)" if part.content is None else f"of type {type(part.content).__name__}"
         raise PromptPoetError(
             "tokens",
-            f"The content of the part {part.name!r} is {what}, which has no tokens: "
+            f"The content of the part {shortened(part.name)} is {what}, which has no tokens: "
             "put it in quotes or a `|` block.",
             cause="TypeError",
         )
@@ -54,7 +55,7 @@ def count_part(
         else:
             raise PromptPoetError(
                 "tokens",
-                f"The section {section.name!r} of the part {part.name!r} presets `tokens`, "
+                f"The section {shortened(section.name)} of the part {shortened(part.name)} presets `tokens`, "
                 "which Prompt Poet refuses: remove them.",
             )
     return PartCount(tokens, tuple(counts))
@@ -66,7 +67,7 @@ def _preset(section: PromptSection) -> int:
         return len(section.tokens)
     raise PromptPoetError(
         "tokens",
-        f"The section {section.name!r} presets `tokens` that are no list: write a list of ids.",
+        f"The section {shortened(section.name)} presets `tokens` that are no list: write a list of ids.",
         cause="TypeError",
     )
 
@@ -76,4 +77,6 @@ def _counted(part: PromptPart, text: str, count: Callable[[str], int]) -> int:
     try:
         return count(text)
     except ValueError as error:
-        raise PromptPoetError("tokens", f"The part {part.name!r} cannot be counted: {error}") from error
+        raise PromptPoetError(
+            "tokens", f"The part {shortened(part.name)} cannot be counted: {error}"
+        ) from error

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from _string import formatter_field_name_split
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -94,9 +93,9 @@ class Sandbox(SandboxedEnvironment):
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
         """`str.format` where `value` is that, with the sandbox's attributes; None for anything else."""
         guarded = super().wrap_str_format(value)
-        text = getattr(value, "__self__", None)
-        if guarded is None or isinstance(text, Markup) or value.__name__ != "format":
+        if guarded is None or isinstance(value.__self__, Markup) or value.__name__ != "format":
             return guarded
+        text: str = value.__self__
 
         def format_text(*arguments: Any, **named: Any) -> str:
             return type(text)(_Formatter(self).vformat(text, arguments, named))
@@ -105,20 +104,28 @@ class Sandbox(SandboxedEnvironment):
 
 
 class _Formatter(SandboxedFormatter):
-    """Fails where `str.format` does; Jinja's own prints nothing for what is not there."""
+    """Fails where `str.format` does; Jinja's own takes items for attributes, and prints nothing for others."""
 
-    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:
-        first, rest = formatter_field_name_split(field_name)
-        found = self.get_value(first, args, kwargs)
-        for is_attribute, key in rest:
-            if not is_attribute:
-                found = found[key]
-                continue
-            value = getattr(found, key)
-            if not self._env.is_safe_attribute(found, key, value):
-                self._env.unsafe_undefined(found, key)
-            found = value
-        return found, first
+    def __init__(self, environment: Sandbox) -> None:
+        super().__init__(_Attributes(environment))  # type: ignore[arg-type] # it asks for these two alone
+
+
+class _Attributes:
+    """Attributes and items as Python has them, without those that the sandbox refuses."""
+
+    def __init__(self, environment: Sandbox) -> None:
+        self._environment = environment
+
+    def getattr(self, of: Any, name: str) -> Any:
+        """The attribute; raises AttributeError, or SecurityError."""
+        value = getattr(of, name)
+        if not self._environment.is_safe_attribute(of, name, value):
+            self._environment.unsafe_undefined(of, name)
+        return value
+
+    def getitem(self, of: Any, key: Any) -> Any:
+        """The item; raises what Python raises."""
+        return of[key]
 
 
 def make_environment(

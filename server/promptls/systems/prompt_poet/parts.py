@@ -11,6 +11,7 @@ from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.sections import PromptSection, build_sections, join_sections
 from promptls.systems.prompt_poet.vocabulary import DEFAULT_ROLE, PART_KEYS
 from promptls.text.nearest import nearest
+from promptls.text.shortened import shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,8 @@ def _refuse_preset_tokens(part: PromptPart) -> None:
     """Raises PromptPoetError where the template gives token ids."""
     if part.tokens is not None:
         raise PromptPoetError(
-            "parts", f"The part {part.name!r} presets `tokens`, which Prompt Poet refuses: remove them."
+            "parts",
+            f"The part {shortened(part.name)} presets `tokens`, which Prompt Poet refuses: remove them.",
         )
 
 
@@ -127,7 +129,8 @@ def _check_preset_tokens(part: PromptPart) -> None:
     if part.tokens is not None and not isinstance(part.tokens, Sized):
         raise PromptPoetError(
             "parts",
-            f"The part {part.name!r} presets `tokens` that are {_article(part.tokens)}: write a list of ids.",
+            f"The part {shortened(part.name)} presets `tokens` that are {_article(part.tokens)}: "
+            "write a list of ids.",
             cause="TypeError",
         )
 
@@ -142,7 +145,7 @@ def _check_expected_names(part: PromptPart, data_names: Mapping[str, Any]) -> No
     except TypeError as error:
         raise PromptPoetError(
             "parts",
-            f"The part {part.name!r} has `expected_template_data_keys` that are no list of names.",
+            f"The part {shortened(part.name)} has `expected_template_data_keys` that are no list of names.",
             cause="TypeError",
         ) from error
     if missing:
@@ -150,7 +153,7 @@ def _check_expected_names(part: PromptPart, data_names: Mapping[str, Any]) -> No
         names = ", ".join(f"`{name}`" for name in missing)
         raise PromptPoetError(
             "parts",
-            f"The part {part.name!r} expects {names} in the template data, where it is missing: "
+            f"The part {shortened(part.name)} expects {names} in the template data, where it is missing: "
             f"pass it, or take it out of `expected_template_data_keys`.{hint}",
         )
 
@@ -158,7 +161,9 @@ def _check_expected_names(part: PromptPart, data_names: Mapping[str, Any]) -> No
 def _unknown_key(index: int, item: Mapping[Any, Any], key: Any) -> str:
     """The message for a key that no part may have."""
     if not isinstance(key, str):
-        return f"{_label(index, item)} has the key {key!r}, which is no text: keys of a part are names."
+        return (
+            f"{_label(index, item)} has the key {shortened(key)}, which is no text: keys of a part are names."
+        )
     near = nearest(key, PART_KEYS)
     hint = f"did you mean `{near}`?" if near else f"a part may have {', '.join(PART_KEYS)}."
     return f"{_label(index, item)} has the unknown key `{key}`: {hint}"
@@ -168,15 +173,15 @@ def _not_text(part: PromptPart) -> str:
     """The message for content that cannot be joined or counted."""
     what = "is empty (null)" if part.content is None else f"is {_article(part.content)}, not text"
     return (
-        f"The content of the part {part.name!r} {what}, so the prompt has no string and no token count: "
-        "put it in quotes or a `|` block."
+        f"The content of the part {shortened(part.name)} {what}, so the prompt has no string and no token "
+        "count: put it in quotes or a `|` block."
     )
 
 
 def _label(index: int, item: Mapping[Any, Any]) -> str:
     """How messages name a part."""
     name = item.get("name")
-    return f"Part {index + 1}" if name is None else f"The part {name!r}"
+    return f"Part {index + 1}" if name is None else f"The part {shortened(name)}"
 
 
 def _article(value: Any) -> str:

@@ -19,6 +19,7 @@ from promptls.systems.prompt_poet.jinja_failures import load_failure, render_fai
 from promptls.systems.prompt_poet.parts import ItemError, PromptPart, build_parts
 from promptls.systems.prompt_poet.truncation import NO_LIMIT
 from promptls.systems.prompt_poet.vocabulary import RESERVED_INPUTS
+from promptls.text.shortened import shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,9 @@ def template_data(data: Mapping[str, Any], options: RenderOptions = DEFAULT_OPTI
     for name in values:
         if not isinstance(name, str):
             raise PromptPoetError(
-                "data", f"The template data has the key {name!r}, which is no name.", cause="TypeError"
+                "data",
+                f"The template data has the key {shortened(name)}, which is no name.",
+                cause="TypeError",
             )
         if name in RESERVED_INPUTS:
             raise PromptPoetError(

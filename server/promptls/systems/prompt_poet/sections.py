@@ -8,6 +8,7 @@ from typing import Any
 
 from promptls.systems.prompt_poet.cleanup import Markers, clean_section
 from promptls.systems.prompt_poet.failure import PromptPoetError
+from promptls.text.shortened import shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class PromptSection:
 def build_sections(item: Mapping[Any, Any], markers: Markers) -> tuple[PromptSection, ...]:
     """The sections of the YAML mapping `item`, cleaned; raises PromptPoetError of kind `parts`."""
     raw = item.get("sections")
-    part = f"The part {item.get('name', 'without a name')!r}"
+    part = f"The part {shortened(item.get('name', 'without a name'))}"
     if not raw:
         raise PromptPoetError("parts", f"{part} has empty `sections`: list at least one, or use `content`.")
     if not isinstance(raw, list):
