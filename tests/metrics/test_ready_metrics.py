@@ -36,7 +36,7 @@ def value_of(cell: str) -> Any:
     return None if cell == "no score" else yaml.safe_load(cell.strip("`"))
 
 
-@pytest.mark.parametrize(("name", "row"), cases())
+@pytest.mark.parametrize(("name", "row"), list(cases()))
 def test_a_row_of_a_metrics_page_is_scored_as_the_page_says(name: str, row: dict[str, str]) -> None:
     arguments = {column: value_of(cell) for column, cell in row.items() if column != "score"}
     if "response" in arguments:
