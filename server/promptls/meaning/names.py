@@ -45,6 +45,11 @@ class FileNames:
         """Every name that is read, whoever binds it."""
         return _read_names(self._root)
 
+    @property
+    def called_names(self) -> frozenset[str]:
+        """Every name that is called, whoever binds it."""
+        return _called_names(self._root)
+
     def bound_names(self, kind: str) -> frozenset[str]:
         """The names that are bound in one way, anywhere; the ways are those of `bindings_of`."""
         return _bound_names(self._root).get(kind, frozenset())
@@ -174,6 +179,16 @@ def _chunk_read_names(chunk: Chunk) -> frozenset[str]:
 
 _read_names: Final = united(_chunk_read_names, union, of_tags=True)
 """Every name that a piece reads."""
+
+
+_called_names: Final = united(
+    lambda chunk: frozenset(
+        event.name for event in chunk_events(chunk) if event.action == "read" and event.detail == "call"
+    ),
+    union,
+    of_tags=True,
+)
+"""Every name that a piece calls."""
 
 
 def _chunk_bound_names(chunk: Chunk) -> dict[str, frozenset[str]]:

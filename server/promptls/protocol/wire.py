@@ -202,7 +202,7 @@ class PromptProtocol(LanguageServerProtocol):
         return True
 
     def _send_json(self, message: dict[str, Any]) -> None:
-        """Send a message of plain JSON, without what pygls spends on each to find objects of its own types."""
+        """Send a message of plain JSON; pygls would look for objects of its own types in each."""
         if self.writer is None or not self._include_headers:
             self._send_data(message)
             return

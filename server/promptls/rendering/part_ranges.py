@@ -12,7 +12,7 @@ from typing import Final
 from promptls.meaning.template import Template
 from promptls.rendering.file_rendering import FileRendering, PartRange, rendered_parts
 from promptls.rendering.outcome import Rendering
-from promptls.rendering.samples import PLACEHOLDERS, Sample, row_samples, samples_of
+from promptls.rendering.samples import Sample, given_samples, row_samples
 from promptls.rendering.worker import RenderWorker
 from promptls.text.failure import Failure
 from promptls.workspace.included_parts import included_part_names
@@ -62,8 +62,8 @@ async def weigh_parts(
 
 def _samples(snapshot: Snapshot, path: str) -> list[Sample]:
     try:
-        samples = samples_of(snapshot, path)
-        found = [each for each in samples if each.name != PLACEHOLDERS and not each.name.startswith("row ")]
+        given = given_samples(snapshot, path)
+        found = [each for each in given if not each.name.startswith("row ")]
     except Failure:  # the rendering reports it
         found = []
     return [*found, *row_samples(snapshot, path)[:_MOST_ROWS]]

@@ -69,7 +69,7 @@ def _stand_ins(
         name
         for included in snapshot.included(path)
         if (template := snapshot.template(included))
-        for name, readings in template.names.inputs().items()
-        if any(reading.how == "call" for reading in readings)
+        for name in template.names.input_names & template.names.called_names - given - data.keys()
+        if any(each.is_input and each.how == "call" for each in template.names.readings_of(name))
     }
-    return tuple(sorted(called - given - set(data)))
+    return tuple(sorted(called))

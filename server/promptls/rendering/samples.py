@@ -66,6 +66,12 @@ def samples_of(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
     return (*_given(template, path), placeholder_sample(snapshot, path))
 
 
+def given_samples(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
+    """Those of `samples_of` that are not made up. Raises as that does."""
+    template = snapshot.template(path)
+    return () if template is None else tuple(_given(template, path))
+
+
 def default_sample(snapshot: Snapshot, path: str) -> Sample:
     """The first one of `samples_of`; no other one is made. Its data are not to be changed."""
     template = snapshot.template(path)
