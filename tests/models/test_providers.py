@@ -171,3 +171,117 @@ def test_a_server_of_ones_own_does_not_get_the_key_of_another(monkeypatch: pytes
     own = replace(find_model("openai:m"), base_url="http://elsewhere/v1")
     assert key_of(own) is None
     assert key_of(find_model("openai:m")) == KEY
+
+
+CHAT = sorted(name for name, provider in TABLE.items() if provider.route == "chat")
+RENAMED = {
+    "azure": {"max_completion_tokens": 9, "seed": 5},
+    "mistral": {"max_tokens": 9, "random_seed": 5},
+}
+
+
+def chat(provider: str, server: ModelServer) -> ModelReference:
+    return ModelReference(f"{provider}:m", provider, "m", base_url=server.url, api_key_env="PLANTED")
+
+
+@pytest.mark.parametrize("provider", CHAT)
+async def test_a_chat_provider_is_asked_in_its_own_dialect(server: ModelServer, provider: str) -> None:
+    messages = [{"role": "user", "content": "Answer in JSON."}]
+    model = open_model(chat(provider, server))
+    answer = await model.complete(messages, parameters={"max_tokens": 9, "seed": 5}, json_schema=SCHEMA)
+    await model.close()
+    assert (answer.text, answer.input_tokens, answer.output_tokens) == ("fine", 7, 3)
+    (sent,) = server.requests
+    form = sent.pop("response_format")
+    assert sent == {"model": "m", "messages": messages, **RENAMED.get(provider, {"max_tokens": 9, "seed": 5})}
+    assert form["type"] == ("json_object" if provider == "deepseek" else "json_schema")
+    header, value = ("Api-Key", KEY) if provider == "azure" else ("Authorization", f"Bearer {KEY}")
+    headers = {name.title(): held for name, held in server.headers[0].items()}
+    assert headers[header] == value
+    assert json.dumps(headers).count(KEY) == 1
+    assert server.paths == ["/v1/chat/completions"]
+
+
+async def test_a_provider_that_knows_json_alone_is_not_asked_for_it_by_a_prompt_that_does_not(
+    server: ModelServer,
+) -> None:
+    await ask(chat("deepseek", server), json_schema=SCHEMA)
+    assert "response_format" not in server.requests[0]
+
+
+SAID = [
+    (Reply(status=401, raw=b'{"error": {"message": "no"}}'), "refused the key .HTTP 401.: “no”", "`PLANTED`"),
+    (Reply(status=403, raw=b'{"message": "no"}'), "refused the key .HTTP 403.: “no”", "`PLANTED`"),
+    (Reply(status=402, raw=b'{"error": {"message": "Insufficient Balance"}}'), "account .* is empty", "pay"),
+    (Reply(status=404, raw=b'{"error": {"message": "gone"}}'), "no model `m`.*: “gone”", "check `model`"),
+    (Reply(status=422, raw=b'{"detail": [{"msg": "Extra inputs"}]}'), "HTTP 422: “Extra inputs”", ""),
+    (Reply(status=400, raw=b'{"object": "error", "message": {"detail": [{"msg": "seed"}]}}'), "“seed”", ""),
+    (Reply(status=400, raw=b'{"error": "model requires more memory"}'), "“model requires more memory”", ""),
+    (Reply(raw=b'{"error": {"code": 404, "message": "No endpoints"}}'), "no model `m`.*“No endpoints”", ""),
+    (Reply(raw=b"{broken"), "no chat completion: “{broken”", "/v1"),
+    (Reply(raw=b"<html>Sign in</html>", headers={"Content-Type": "text/html"}), "no chat completion", "/v1"),
+    (Reply(endless=b" " * 4000), "did not answer within 0.5 seconds|without an end", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("reply", "message", "remedy"), SAID)
+@pytest.mark.parametrize("provider", CHAT)
+async def test_what_a_chat_provider_refuses_is_said_in_its_own_words(
+    server: ModelServer, provider: str, reply: Reply, message: str, remedy: str
+) -> None:
+    server.reply = lambda _body: reply
+    model = open_model(chat(provider, server), timeout=0.5 if reply.endless else None)
+    with pytest.raises(ModelError, match=message) as failure:
+        await model.complete(MESSAGES, parameters={}, json_schema=None)
+    await model.close()
+    assert remedy in str(failure.value.remedy)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("provider", CHAT)
+async def test_what_passes_is_asked_again(server: ModelServer, provider: str) -> None:
+    server.queue = [
+        Reply(status=429, headers={"Retry-After": "0"}, raw=b"{}"),
+        Reply(status=429, raw=b"slow down"),
+        Reply(status=500, raw=f"trace {KEY}".encode()),
+        Reply("half", cut=True),
+    ]
+    assert (await ask(chat(provider, server))).text == "fine"
+    assert len(server.requests) == 5
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_what_a_router_tells_in_the_body_counts_as_an_answer_of_the_server(server: ModelServer) -> None:
+    server.queue = [Reply(raw=b'\n\n{"error": {"code": 429, "message": "busy"}}')]
+    assert (await ask(chat("openrouter", server))).text == "fine"
+    assert len(server.requests) == 2
+
+
+async def test_an_answer_in_pieces_is_its_text(server: ModelServer) -> None:
+    pieces = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+        {"type": "text", "text": "yes"},
+    ]
+    body = {"model": "m", "choices": [{"message": {"content": pieces}, "finish_reason": "stop"}]}
+    server.reply = lambda _body: Reply(raw=json.dumps(body).encode())
+    assert (await ask(chat("mistral", server))).text == "yes"
+
+
+@pytest.mark.parametrize("provider", CHAT)
+async def test_a_provider_without_a_key_says_which_variable_to_set(
+    server: ModelServer, provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.reply = lambda _body: Reply(status=401, raw=b'{"error": {"message": "who are you?"}}')
+    named = ModelReference("own", provider, "m", base_url=server.url)
+    with pytest.raises(ModelError, match="wants a key, and was sent none") as failure:
+        await ask(named)
+    assert "`api_key_env` of `models.own`" in str(failure.value.remedy)
+    monkeypatch.setitem(TABLE, provider, replace(TABLE[provider], base_url=server.url, base_url_env=None))
+    if TABLE[provider].needs_key:
+        with pytest.raises(ModelError, match=TABLE[provider].key_envs[0]):
+            await ask(find_model(f"{provider}:m"))
+        return
+    with pytest.raises(ModelError) as failure:
+        await ask(find_model(f"{provider}:m"))
+    assert failure.value.remedy == f"set the environment variable `{TABLE[provider].key_envs[0]}` to the key"

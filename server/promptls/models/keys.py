@@ -48,6 +48,20 @@ def variables_of(reference: ModelReference) -> tuple[str, ...]:
     return () if reference.base_url is not None else TABLE[reference.provider].key_envs
 
 
+def key_remedy(reference: ModelReference, environment: Mapping[str, str] = os.environ) -> str:
+    """What to do where the provider refuses the model's key, or wants one and gets none."""
+    variables = variables_of(reference)
+    there = next((name for name in variables if environment.get(name, "").strip()), None)
+    if there is not None:
+        return f"check the key in the environment variable `{there}`"
+    if variables:
+        return f"set the environment variable `{variables[0]}` to the key"
+    return (
+        f"name the variable that holds the key of this server: `api_key_env` of `models.{reference.name}` in "
+        "`promptls.toml`"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class KeyMask:
     """Takes secrets out of texts before they are shown or written."""

@@ -5,7 +5,6 @@ Source followed: https://platform.openai.com/docs/api-reference/chat
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 import time
@@ -14,6 +13,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
+from promptls.models.dialect import dialect_of, error_words
 from promptls.models.model import Completion, Embeddings, ModelError
 
 if TYPE_CHECKING:
@@ -42,19 +42,28 @@ class OpenAiCompatible:
 
     most_at_once: int | None = None
 
-    def __init__(self, model: str, *, base_url: str = OPENAI_URL, key: str | None = None) -> None:
-
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str = OPENAI_URL,
+        key: str | None = None,
+        provider: str = "openai",
+        key_remedy: str = "check the environment variable that holds the key",
+    ) -> None:
+        """The model at an address; `key_remedy` says what to do where it refuses the key."""
         self.name = model
         self._base_url = base_url.rstrip("/")
         self._shown_url = without_secrets(self._base_url)
-        self._is_openai = urlsplit(self._shown_url).hostname == "api.openai.com"
+        self._dialect = dialect_of(provider, _host(self._shown_url))
         self._key = key
+        self._key_remedy = key_remedy
         if key and not (key.isascii() and key.isprintable()):
             # Found here, because the text of the HTTP library's own error quotes the key.
             raise ModelError(
                 "the API key has characters that a key cannot have", "set the variable to the key alone"
             )
-        self._clients = _Clients({"Authorization": f"Bearer {key}"} if key else {})
+        self._clients = _Clients(self._dialect.headers(key))
 
     async def complete(
         self,
@@ -64,12 +73,11 @@ class OpenAiCompatible:
         json_schema: Mapping[str, Any] | None,
     ) -> Completion:
         """The server's answer; one request is sent, and an error says whether another may be answered."""
-        body: dict[str, Any] = {**parameters, "model": self.name, "messages": list(messages)}
-        if self._is_openai and "max_tokens" in body:
-            # OpenAI's newer models refuse the older name, and the older ones know the newer.
-            body["max_completion_tokens"] = body.pop("max_tokens")
-        if json_schema is not None:
-            body["response_format"] = {"type": "json_schema", "json_schema": _schema_form(json_schema)}
+        named = self._dialect.parameters(parameters)
+        body: dict[str, Any] = {**named, "model": self.name, "messages": list(messages)}
+        form = None if json_schema is None else self._dialect.response_format(json_schema, messages)
+        if form is not None:
+            body["response_format"] = form
         content, seconds = await self._request("chat/completions", body)
         return self._completion(content, seconds)
 
@@ -113,8 +121,12 @@ class OpenAiCompatible:
                 f"`{self._shown_url}` is no address", "set `base_url` to something like `http://host:8000/v1`"
             ) from None
         seconds = time.perf_counter() - began
-        if response.status_code != httpx.codes.OK:
-            raise self._refusal(response, content)
+        status = response.status_code
+        if status == httpx.codes.OK:
+            # A router answers at once, and tells in the body what the model's own server answered later.
+            status = _status_in(content) or status
+        if status != httpx.codes.OK:
+            raise self._refusal(status, response.headers.get("retry-after"), content)
         return content, seconds
 
     async def _read(self, response: httpx.Response) -> bytes:
@@ -132,10 +144,10 @@ class OpenAiCompatible:
         try:
             answer = json.loads(content)
             choice = answer["choices"][0]
-            text = choice["message"].get("content")
+            text = _text_of(choice["message"].get("content"))
             usage = answer.get("usage") or {}
             return Completion(
-                text=self._without_key(text) if isinstance(text, str) else "",
+                text=self._without_key(text),
                 input_tokens=_count(usage.get("prompt_tokens")),
                 output_tokens=_count(usage.get("completion_tokens")),
                 seconds=seconds,
@@ -149,13 +161,14 @@ class OpenAiCompatible:
                 "check that `base_url` is an OpenAI-compatible address and ends in `/v1`",
             ) from None
 
-    def _refusal(self, response: httpx.Response, content: bytes) -> ModelError:
-        status = response.status_code
+    def _refusal(self, status: int, retry_after: str | None, content: bytes) -> ModelError:
         said = self._quoted(content)
         if status in {401, 403}:
+            refused = "refused the key" if self._key else "wants a key, and was sent none"
+            return ModelError(f"`{self._shown_url}` {refused} (HTTP {status}): {said}", self._key_remedy)
+        if status == 402:  # noqa: PLR2004 - as below
             return ModelError(
-                f"`{self._shown_url}` refused the key (HTTP {status}): {said}",
-                "check the environment variable that holds the key",
+                f"the account at `{self._shown_url}` is empty (HTTP {status}): {said}", "pay in some money"
             )
         if status == 404:  # noqa: PLR2004 - HTTP's own number
             return ModelError(
@@ -170,7 +183,7 @@ class OpenAiCompatible:
             if status in _TRY_LATER
             else "check the parameters of the experiment",
             retryable=later,
-            retry_after=seconds_to_wait(response.headers.get("retry-after")) if later else None,
+            retry_after=seconds_to_wait(retry_after) if later else None,
         )
 
     def _unreachable(self, error: httpx.HTTPError) -> ModelError:
@@ -195,9 +208,9 @@ class OpenAiCompatible:
         )
 
     def _quoted(self, content: bytes) -> str:
-        words = re.sub(r"\s+", " ", content[: 16 * QUOTED].decode(errors="replace")).strip()
-        with contextlib.suppress(ValueError, LookupError, TypeError, RecursionError):
-            words = str(json.loads(content)["error"]["message"])
+        told = error_words(content)
+        words = content[: 16 * QUOTED].decode(errors="replace") if told is None else told
+        words = re.sub(r"\s+", " ", words).strip()
         # OpenAI's own message about a wrong key quotes the ends of it.
         words = re.sub(r"\bsk-[\w*.-]{4,}", "[key]", self._without_key(words))
         return f"“{words[:QUOTED]}{'…' if len(words) > QUOTED else ''}”" if words else "(no text)"
@@ -246,6 +259,33 @@ class _Clients:
         return client
 
 
+def _text_of(content: Any) -> str:
+    """The text of an answer; of one in pieces, such as thoughts and text, only the text."""
+    if isinstance(content, list):
+        texts = [piece.get("text") for piece in content if isinstance(piece, Mapping)]
+        return "".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
+
+
+def _status_in(content: bytes) -> int | None:
+    """The HTTP status that an answer holds in place of a completion."""
+    if b'"error"' not in content[:200]:
+        return None
+    try:
+        answer = json.loads(content)
+        code = None if answer.get("choices") else answer["error"].get("code")
+    except (ValueError, LookupError, AttributeError, RecursionError):
+        return None
+    return code if isinstance(code, int) and 400 <= code < 600 else None  # noqa: PLR2004 - HTTP's own numbers
+
+
+def _host(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
+
+
 def without_secrets(url: str) -> str:
     """`url` without a user name, a password and a query, any of which may be a secret."""
     try:
@@ -253,26 +293,6 @@ def without_secrets(url: str) -> str:
     except ValueError:
         return url.rpartition("@")[2].partition("?")[0]
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-
-def _schema_form(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema as the protocol wants it; `strict` where the schema keeps to what that demands."""
-    form: dict[str, Any] = {"name": "answer", "schema": dict(schema)}
-    return {**form, "strict": True} if _is_strict(schema) else form
-
-
-def _is_strict(schema: Any) -> bool:
-    """Whether every object in the schema names all its keys as required and allows no others."""
-    if isinstance(schema, list):
-        return all(map(_is_strict, schema))
-    if not isinstance(schema, Mapping):
-        return True
-    properties = schema.get("properties")
-    if schema.get("type") == "object" or isinstance(properties, Mapping):
-        keys = set(properties) if isinstance(properties, Mapping) else set()
-        if schema.get("additionalProperties") is not False or set(schema.get("required") or ()) != keys:
-            return False
-    return all(map(_is_strict, schema.values()))
 
 
 def seconds_to_wait(value: str | None) -> float | None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from promptls.models.keys import key_remedy
 from promptls.models.model import Completion, ModelError
 from promptls.models.reference import ModelReference
 
@@ -49,6 +50,11 @@ class PydanticAiModel:
 
     def __init__(self, reference: ModelReference, key: str | None) -> None:
         self.name = reference.name
+        self._key_remedy = (
+            "check the credentials of the AWS environment, and the region"
+            if reference.provider == "bedrock" and not key
+            else key_remedy(reference)
+        )
         # boto3 knows no such setting for a request; its client is told above all of them.
         self._settings = {} if reference.provider == "bedrock" else {"max_retries": 0}
         if key and not (key.isascii() and key.isprintable()):
@@ -135,10 +141,7 @@ class PydanticAiModel:
         status = getattr(error, "status_code", None)
         shown = f" (HTTP {status})" if status else ""
         if isinstance(error, exceptions.ModelAuthenticationError) or status in {401, 403}:
-            return ModelError(
-                f"`{self.name}` refused the key{shown}: {said}",
-                "check the environment variable that holds the key",
-            )
+            return ModelError(f"`{self.name}` refused the key{shown}: {said}", self._key_remedy)
         if isinstance(error, exceptions.ModelNotFoundError):
             return ModelError(f"there is no model `{self.name}`{shown}: {said}", "check the model's name")
         if isinstance(error, exceptions.ModelConnectionError):

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from promptls.models.editor_model import check_editor, is_editor_model
-from promptls.models.keys import KeyMask, key_mask, key_of
+from promptls.models.keys import KeyMask, key_mask, key_of, key_remedy
 from promptls.models.model import Model, ModelError
 from promptls.models.pace import Pace
 from promptls.models.providers import TABLE, Provider
@@ -93,7 +93,13 @@ def opened_model(reference: ModelReference) -> Model:
         return PydanticAiModel(reference, key_of(reference))
     from promptls.models.openai_compatible import OpenAiCompatible
 
-    return OpenAiCompatible(reference.model, base_url=address_of(reference), key=key_of(reference))
+    return OpenAiCompatible(
+        reference.model,
+        base_url=address_of(reference),
+        key=key_of(reference),
+        provider=reference.provider,
+        key_remedy=key_remedy(reference),
+    )
 
 
 def check_model(reference: ModelReference) -> None:
