@@ -10,7 +10,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,19 +65,23 @@ def running(
     *,
     machine_settings: dict[str, Any],
     trust: bool = True,
+    others: Sequence[Path] = (),
+    user_settings: Mapping[str, Any] | None = None,
 ) -> Iterator[CodeServer]:
     """A code-server with the extension, which keeps everything of its own below `home`.
 
     Without `trust`, every folder is opened in Restricted Mode. `machine_settings` are those that VS Code
-    keeps for the machine rather than the user.
+    keeps for the machine rather than the user. `others` are further extensions.
     """
     user_data = home / "user"
     own = ["--user-data-dir", str(user_data), "--extensions-dir", str(home / "extensions")]
-    for folder, settings in (("User", USER_SETTINGS), ("Machine", machine_settings)):
+    of_user = {**USER_SETTINGS, **(user_settings or {})}
+    for folder, settings in (("User", of_user), ("Machine", machine_settings)):
         (user_data / folder).mkdir(parents=True)
         (user_data / folder / "settings.json").write_text(json.dumps(settings), "utf-8")
+    installed = [word for path in (extension, *others) for word in ("--install-extension", path)]
     subprocess.run(
-        [command, *own, "--install-extension", extension, "--force"],
+        [command, *own, *installed, "--force"],
         check=True,
         capture_output=True,
         timeout=120,
