@@ -44,6 +44,17 @@ SETTING = {
         ),
         ["", "xx"],
     ),
+    "variables by their names": (
+        (
+            "x_datasets = []\ndef keep(t):\n  globals()['x_' + 'datasets'].append(dict({INFER}))\n"
+            "keep('a')\nt = eval('Cl' + 'ass')\nglobals()['x_datasets'].append(dict({INFER}))"
+        ).replace("{INFER}", INFER),
+        ["a", "Class"],
+    ),
+    "another name for what is imported": (
+        f"from opencompass.datasets import ClassA as B\nt = B\nx_datasets = [dict({INFER})]",
+        ["ClassA"],
+    ),
     "a comprehension": (
         f"t = {{o: f'{{o}}.' for o in 'ABC' if o != 'B'}}\nx_datasets = [dict({INFER})]",
         [{"A": "A.", "C": "C."}],

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from promptls.conversions.python_expression import Evaluator, Function, Names, OpenBeside
+from promptls.conversions.python_expression import GLOBALS, Evaluator, Function, Names, OpenBeside
 from promptls.conversions.python_symbol import Symbol, as_data, is_known
 from promptls.text.failure import Failure
 from promptls.text.nearest import did_you_mean
@@ -165,7 +165,7 @@ class _Reading:
         parameters = [each.arg for each in (*taken.posonlyargs, *taken.args)]
         if taken.vararg or taken.kwarg or taken.kwonlyargs or self._depth >= _DEEPEST_CALL:
             return Symbol(f"{function}()")
-        own = dict(function.names)
+        own = {**function.names, GLOBALS: function.names.get(GLOBALS, function.names)}
         for name, default in zip(reversed(parameters), reversed(taken.defaults), strict=False):
             own[name] = self.evaluator.value(default, function.names)
         own.update(zip(parameters, arguments, strict=False))
@@ -180,6 +180,7 @@ class _Reading:
     def _import(self, statement: ast.ImportFrom, names: Names, folder: str) -> None:
         module = (statement.module or "").replace(".", "/")
         if not statement.level:
+            names.update({alias.asname: Symbol(alias.name) for alias in statement.names if alias.asname})
             return
         base = posixpath.normpath(posixpath.join(folder, *[".."] * (statement.level - 1)))
         path = posixpath.normpath(posixpath.join(base, f"{module}.py"))

@@ -32,6 +32,8 @@ Names: TypeAlias = dict[str, Any]
 OpenBeside: TypeAlias = Callable[[str], str | None]
 """The text of a file by its path from the configuration's folder; None where there is none to read."""
 
+GLOBALS: Final = "globals()"
+"""Under which a function finds the variables of its file."""
 MOST_STEPS: Final = 400_000
 """How many expressions are looked at; a configuration that needs more is no configuration."""
 
@@ -196,13 +198,19 @@ class Evaluator:
             if isinstance(holder, TextFile) and called.attr == "read":
                 return holder.text
         name = str(self.value(called, names))
-        if name == "locals":
-            return dict(names)
+        if name in {"locals", "globals"}:
+            return dict(names) if name == "locals" else names.get(GLOBALS, names)
+        if name == "eval" and len(arguments) == 1 and str(arguments[0]).isidentifier():
+            return self.value(ast.Name(str(arguments[0])), names)
         if name == "open" and arguments and isinstance(arguments[0], str):
             text = self._open_beside(arguments[0])
             return self._symbol(node) if text is None else TextFile(text)
         if isinstance(called, ast.Name) and isinstance(names.get(name), Function):
             return self.call(names[name], arguments, keywords)
+        return self._carried_out(node, name, arguments, keywords)
+
+    def _carried_out(self, node: ast.Call, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """What one of the harmless functions makes of the arguments; of others, a symbol."""
         function = FUNCTIONS.get(name)
         if function is None or not (is_known(arguments) or name in HOLDING):
             return self._symbol(node)
