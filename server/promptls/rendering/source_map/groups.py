@@ -12,6 +12,7 @@ from collections import OrderedDict
 from typing import Final, NamedTuple
 
 from jinja2 import TemplateSyntaxError
+from jinja2.lexer import Lexer
 
 from promptls.rendering.source_map.lexer import PlacedLexer
 
@@ -93,7 +94,7 @@ class Grouping:
         depth = 0
         tag: list[str] | None = None
         try:
-            for _, token, value in self._lexer.tokeniter(text, None):
+            for _, token, value in Lexer.tokeniter(self._lexer, text, None):
                 if token in {"block_begin", "variable_begin"}:
                     tag = [token]
                 elif token in {"block_end", "variable_end"}:

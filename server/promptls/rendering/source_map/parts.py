@@ -47,8 +47,7 @@ def mapped_value(text: str, key: Any, node: Any) -> MappedText:
     """The value of a scalar of the rendered `text`, made of pieces of it; `key` is its key's node."""
     start, end = scalar_bounds(text, node)
     found = _value(text[start:end], node.value, node.style, key.start_mark.column)
-    leaves = [leaf._replace(start=leaf.start + start, end=leaf.end + start) for leaf in leaves_of(found)]
-    return MappedText(node.value, leaves)
+    return MappedText(node.value, [leaf.moved(start) for leaf in leaves_of(found)])
 
 
 def segments_of(rendered: RenderedMap, content: str) -> list[Segment]:
@@ -93,7 +92,7 @@ def _cleaned(text: str, key: Any, node: Any, clean: Callable[[str, Markers], str
         leaves = _cleaned_leaves.__wrapped__(*value, clean, markers)
     else:
         leaves = _cleaned_leaves(*value, clean, markers)
-    return made_of([leaf._replace(start=leaf.start + start, end=leaf.end + start) for leaf in leaves])
+    return made_of([leaf.moved(start) for leaf in leaves])
 
 
 @lru_cache(maxsize=_KEPT_VALUES)
@@ -131,9 +130,9 @@ def _led_back(rendered: RenderedMap, content: MappedText) -> Iterator[Segment]:
     at = 0
     for leaf in leaves_of(content):
         if leaf.is_text:
-            for segment in rendered.between(leaf.start, leaf.end):
-                start = at + segment.start - leaf.start
-                yield segment._replace(start=start, end=start + segment.end - segment.start)
+            by = at - leaf.start
+            for start, end, *rest in rendered.between(leaf.start, leaf.end):
+                yield Segment(start + by, end + by, *rest)
         else:
             made = list(rendered.between(leaf.start, leaf.end))
             if made:

@@ -93,6 +93,11 @@ class Leaf(NamedTuple):
             return self._replace(text=self.text[start:end], start=self.start + start, end=self.start + end)
         return self._replace(text=self.text[start:end])
 
+    def moved(self, by: int) -> Leaf:
+        """The leaf of the same text further behind in the file."""
+        text, file, start, end, *rest = self
+        return Leaf(text, file, start + by, end + by, *rest)
+
     def changed(self, text: str) -> Leaf:
         """The leaf of another text made of this one."""
         return self._replace(text=text, is_text=self.is_text and text == self.text)

@@ -67,23 +67,25 @@ class RenderedMap:
 
     def between(self, start: int, end: int) -> Iterator[Segment]:
         """The segments from `start` up to `end`, cut where they reach beyond."""
-        for number in range(max(self.index(start), 0), len(self.segments)):
-            segment = self.segments[number]
-            if segment.start >= end:
+        segments = self.segments
+        for number in range(max(self.index(start), 0), len(segments)):
+            segment = segments[number]
+            first, last = segment[0], segment[1]
+            if first >= end:
                 break
-            if start <= segment.start and segment.end <= end:
+            if start <= first and last <= end:
                 yield segment
-            elif segment.end > start:
-                yield self._cut(number, max(start, segment.start), min(end, segment.end))
+            elif last > start:
+                yield self._cut(number, max(start, first), min(end, last))
 
     def _cut(self, number: int, start: int, end: int) -> Segment:
         """The segment of a leaf's characters from `start` to `end` of the text."""
         segment = self.segments[number]
-        if not segment.verbatim:
-            return segment._replace(start=start, end=end)
-        path, begin = segment.path, self.leaves[number].start - segment.start
-        first, last = self.original(path, begin + start), self.original(path, begin + end)
-        return segment._replace(start=start, end=end, first=first, last=last)
+        path, first, last, verbatim, turns, data_path = segment[2:]
+        if verbatim:
+            begin = self.leaves[number].start - segment.start
+            first, last = self.original(path, begin + start), self.original(path, begin + end)
+        return Segment(start, end, path, first, last, verbatim, turns, data_path)
 
     def original(self, path: str, offset: int) -> int:
         r"""The offset in the file for one in the text that Jinja reads, where a line break is `\n`."""

@@ -104,7 +104,7 @@ class Sandbox(SandboxedEnvironment):
 
 
 class _Formatter(SandboxedFormatter):
-    """Fails where `str.format` does; Jinja's own takes items for attributes, and prints nothing for others."""
+    """Fails where `str.format` does; Jinja's own takes items for attributes and prints nothing for others."""
 
     def __init__(self, environment: Sandbox) -> None:
         super().__init__(_Attributes(environment))  # type: ignore[arg-type] # it asks for these two alone
