@@ -9,7 +9,7 @@ from promptls.meaning.header import InputKey
 from promptls.meaning.paths import Path, Step
 from promptls.meaning.shape import UNKNOWN
 from promptls.meaning.use import Compared, Use
-from promptls.meaning.uses import chunk_uses
+from promptls.meaning.uses import unplaced_events
 from promptls.rules.declared_types import below, declared_as, declared_types, is_of_type, words_of
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import Edit, FileContext, Finding, Fix
@@ -134,8 +134,7 @@ _Comparisons: TypeAlias = frozenset[tuple[Path, object]]
 def _values(chunk: Chunk) -> _Comparisons:
     return frozenset(
         (event.path, constant.value)
-        for tag in chunk_uses(chunk)
-        for event in tag.events
+        for event in unplaced_events(chunk)
         if isinstance(event, Use)
         for constant in event.compared
     )
