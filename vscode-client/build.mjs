@@ -58,7 +58,7 @@ if (options.has("--watch")) {
 } else {
   await Promise.all([build(extension), build(pages)]);
   rmSync(served, { recursive: true, force: true });
-  cpSync(path.join(out, "webview"), served, { recursive: true, filter: (source) => !/truncation/.test(source) });
+  cpSync(path.join(out, "webview"), served, { recursive: true });
 }
 if (options.has("--wheel")) {
   buildWheel();

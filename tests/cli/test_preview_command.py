@@ -22,7 +22,6 @@ from promptls.rendering.worker import RenderWorker
 from promptls.text.failure import Failure
 from promptls.workspace.workspace import Workspace
 
-PAGE = Page("preview", "promptls preview")
 PATIENCE = 20.0
 
 
@@ -31,7 +30,7 @@ def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of pages in the place of the built ones."""
     folder = tmp_path / "pages"
     folder.mkdir()
-    for name in ("preview.js", "preview-style.css", "browser.css"):
+    for name in ("preview.js", "preview-style.css", "truncation.js", "truncation-style.css", "browser.css"):
         (folder / name).write_text(f"/* {name} */", "utf-8")
     monkeypatch.setattr(page_server, "FOLDER", folder)
     return folder
@@ -40,6 +39,9 @@ def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def echo(connection: ServerConnection) -> None:
     async for message in connection:
         await connection.send(message)
+
+
+PAGES = (Page("preview", "promptls preview", echo),)
 
 
 async def got(address: str, path: str, **headers: str) -> tuple[int, dict[str, str], str]:
@@ -60,7 +62,7 @@ def path_of(address: str) -> str:
 
 
 async def test_the_page_comes_with_a_policy_that_lets_nothing_else_in(pages: Path) -> None:
-    async with serving(PAGE, 0, echo) as address:
+    async with serving(PAGES, 0) as address:
         status, headers, body = await got(address, path_of(address))
         script = await got(address, path_of(address) + "preview.js")
 
@@ -83,13 +85,13 @@ async def test_the_page_comes_with_a_policy_that_lets_nothing_else_in(pages: Pat
         ("{page}", {"Host": "127.0.0.1"}, 421),
         ("{page}preview.js", {"Origin": "https://evil.example"}, 403),
         ("{page}preview.js", {"Origin": "null"}, 403),
-        ("{page}live", {}, 404),
+        ("{page}live-preview", {}, 404),
     ],
 )
 async def test_what_is_not_the_page_itself_is_turned_away(
     pages: Path, path: str, headers: dict[str, str], status: int
 ) -> None:
-    async with serving(PAGE, 0, echo) as address:
+    async with serving(PAGES, 0) as address:
         found = await got(address, path.format(page=path_of(address)), **headers)
 
     assert found[0] == status
@@ -103,9 +105,13 @@ async def test_what_is_not_the_page_itself_is_turned_away(
 async def test_a_web_socket_of_anything_but_the_page_is_refused(
     pages: Path, token: str | None, origin: str | None, status: int
 ) -> None:
-    async with serving(PAGE, 0, echo) as address:
+    async with serving(PAGES, 0) as address:
         own = address[: address.index("/", 8)]
-        socket = address.replace("http", "ws") + "live" if token is None else f"ws{own[4:]}/{token}/live"
+        socket = (
+            address.replace("http", "ws") + "live-preview"
+            if token is None
+            else f"ws{own[4:]}/{token}/live-preview"
+        )
         with pytest.raises(InvalidStatus) as refused:
             await connect(socket, origin=own if origin == "own" else origin)
 
@@ -115,16 +121,16 @@ async def test_a_web_socket_of_anything_but_the_page_is_refused(
 async def test_without_built_pages_the_message_says_how_to_get_them(pages: Path) -> None:
     (pages / "preview.js").unlink()
     with pytest.raises(Failure, match="holds no pages") as missing:
-        async with serving(PAGE, 0, echo):
+        async with serving(PAGES, 0):
             pass
     assert "make setup" in str(missing.value.remedy)
 
 
 async def test_a_port_that_is_taken_is_named(pages: Path) -> None:
-    async with serving(PAGE, 0, echo) as address:
+    async with serving(PAGES, 0) as address:
         port = int(address.split(":")[2].split("/")[0])
         with pytest.raises(Failure, match=f"the port {port} cannot be listened on"):
-            async with serving(PAGE, port, echo):
+            async with serving(PAGES, port):
                 pass
 
 
@@ -162,16 +168,20 @@ class Reader:
 
 
 @asynccontextmanager
-async def reading(file: Path) -> AsyncIterator[Reader]:
+async def reading(file: Path, page: str = "preview") -> AsyncIterator[Reader]:
     """A page that shows a file, which is watched."""
     workspace = Workspace([file.parent], trusted=True)
     workspace.scan()
     worker = RenderWorker(Limits())
     live = LivePreview(workspace, str(file), worker, Choice())
     watching = asyncio.ensure_future(live.watch())
-    async with serving(PAGE, 0, live.converse) as address:
+    pages = (
+        Page("preview", "promptls preview", live.converse),
+        Page("truncation", "promptls truncation lab", live.converse_lab, "lab"),
+    )
+    async with serving(pages, 0) as address:
         own = address[: address.index("/", 8)]
-        async with connect(address.replace("http", "ws") + "live", origin=own) as connection:
+        async with connect(f"{address.replace('http', 'ws')}live-{page}", origin=own) as connection:
             yield Reader(connection)
     watching.cancel()
     await worker.close()
@@ -239,3 +249,34 @@ async def test_rubbish_from_a_page_is_passed_over(prompt: Path) -> None:
         await page.send(type="ask", id=None)
         await page.send(type="ready")
         await page.shows("Be brief.", "two")
+
+
+GROWING = """\
+- name: persona
+  role: system
+  content: You are kind.
+{% for message in history %}
+- name: turn
+  role: {{ message.role }}
+  truncation_priority: 1
+  content: |
+    {{ message.content }}
+{% endfor %}
+"""
+
+
+async def test_the_lab_explores_a_free_limit_and_says_when_the_prompt_has_changed(prompt: Path) -> None:
+    prompt.write_text(GROWING, "utf-8")
+    async with reading(prompt, "truncation") as page:
+        await page.send(type="ready")
+        first = (await page.received())["result"]["found"]
+        await page.send(type="explore", options={"limit": 123})
+        second = (await page.received())["result"]["found"]
+        prompt.write_text(GROWING.replace("kind", "brief"), "utf-8")
+        await page.received("stale")
+        await page.send(type="explore", options={"limit": 0})
+        refused = await page.received("fail")
+
+    assert 123 not in first["limits"]
+    assert 123 in second["limits"]
+    assert "must be 1 or more" in refused["message"]

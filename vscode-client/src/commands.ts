@@ -16,6 +16,7 @@ import type { TruncationPanel } from "./truncation/panel";
 
 /** Commands of the server that are registered here instead, because a panel belongs to them. */
 export const PANEL_COMMANDS = [
+  "promptls.newPrompt",
   "promptls.preview",
   "promptls.truncationLab",
   "promptls.runExperiment",
@@ -32,7 +33,6 @@ export interface CommandContext {
   results: ResultsPanel;
   keys: Keys;
   log: vscode.LogOutputChannel;
-  extension: vscode.Uri;
   extensionVersion: string;
 }
 
@@ -60,7 +60,7 @@ export function registerCommands(context: CommandContext): vscode.Disposable {
     "promptls.showResults": (given) =>
       isRun(given) ? results.show(given) : showResults(given),
     "promptls.compareRuns": onPrompt((argument) => results.show(argument, "Compare")),
-    "promptls.newPrompt": () => newPrompt(context.extension),
+    "promptls.newPrompt": () => newPrompt(session),
     "promptls.setKey": () => setKey(keys),
     "promptls.restartServer": () => session.start(true),
     "promptls.showLog": () => {

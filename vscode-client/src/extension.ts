@@ -39,16 +39,7 @@ export function activate(context: vscode.ExtensionContext): void {
     preview,
     truncation,
     results,
-    registerCommands({
-      session: started,
-      preview,
-      truncation,
-      results,
-      keys,
-      log,
-      extension: context.extensionUri,
-      extensionVersion,
-    }),
+    registerCommands({ session: started, preview, truncation, results, keys, log, extensionVersion }),
     vscode.window.registerWebviewPanelSerializer(PREVIEW_VIEW, {
       deserializeWebviewPanel: async (panel, state: unknown) => {
         preview.adopt(panel, (state as { uri?: string } | undefined)?.uri);

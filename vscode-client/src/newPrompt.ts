@@ -2,32 +2,33 @@
 
 import * as vscode from "vscode";
 
-type Files = Record<string, string>;
+import type { Session } from "./session";
 
 interface Starter extends vscode.QuickPickItem {
-  /** The files that are made, by the names of those that the extension carries. */
-  files(name: string): Files;
+  kind: "parts" | "object" | "evaluation";
+  /** What stands beside the prompt. */
+  beside: ("sample" | "dataset" | "experiment")[];
 }
 
 const STARTERS: readonly Starter[] = [
   {
     label: "Prompt",
-    detail: "A file with two parts and an example",
-    files: (name) => ({ "prompt.yml.j2": `${name}.yml.j2` }),
+    detail: "Parts with roles, and samples to preview it with",
+    kind: "parts",
+    beside: ["sample"],
   },
   {
-    label: "Prompt with an experiment",
-    detail: "Also a data set and a metric, to be run on a small model on this machine",
-    files: (name) => ({
-      "experiment.yml.j2": `${name}.yml.j2`,
-      "rows.csv": `datasets/${name}.csv`,
-      "metrics.py": `${name}_metrics.py`,
-    }),
+    label: "Prompt With an Experiment",
+    detail: "Also a data set, over which it is run on a small model on this machine",
+    kind: "parts",
+    beside: ["sample", "dataset", "experiment"],
   },
+  { label: "Prompt Object", detail: "Instruction, inputs and examples, as Ragas has them", kind: "object", beside: ["sample"] },
+  { label: "Evaluation Prompt", detail: "For OpenCompass, with a data set", kind: "evaluation", beside: ["dataset"] },
 ];
 
 /** Makes the chosen files in the workspace's folder, and opens the prompt; no file is ever overwritten. */
-export async function newPrompt(extension: vscode.Uri): Promise<void> {
+export async function newPrompt(session: Session): Promise<void> {
   const place = await chosenFolder();
   if (place === undefined) {
     const answer = await vscode.window.showInformationMessage("promptls: open a folder first; prompts live in files.", "Open Folder");
@@ -40,23 +41,33 @@ export async function newPrompt(extension: vscode.Uri): Promise<void> {
   if (starter === undefined) {
     return;
   }
-  const name = await vscode.window.showInputBox({
+  const typed = await vscode.window.showInputBox({
     title: "New Prompt",
     prompt: "The name of the prompt; its file ends in .yml.j2",
     value: "prompt",
-    validateInput: (typed) => objectionTo(typed, starter, place),
+    validateInput: (text) => objectionTo(withoutEnding(text), place),
   });
-  if (name === undefined) {
+  if (typed === undefined) {
     return;
   }
-  const files = Object.entries(starter.files(withoutEnding(name)));
-  for (const [carried, made] of files) {
-    const source = await vscode.workspace.fs.readFile(vscode.Uri.joinPath(extension, "starter", carried));
-    const text = Buffer.from(source).toString("utf8").replaceAll("{{NAME}}", withoutEnding(name));
-    await vscode.workspace.fs.writeFile(vscode.Uri.joinPath(place, made), Buffer.from(text, "utf8"));
+  const { kind, beside } = starter;
+  const argument = { name: withoutEnding(typed), kind, beside };
+  try {
+    const { files } = await session.execute<{ files: Record<string, string> }>("promptls.newPrompt", argument);
+    const made = Object.entries(files).map(([path, text]) => ({ uri: vscode.Uri.joinPath(place, path), text }));
+    const there = await firstThere(made.map(({ uri }) => uri));
+    if (there !== undefined) {
+      throw new Error(`there is a file ${vscode.workspace.asRelativePath(there)} already, and nothing was written`);
+    }
+    for (const { uri, text } of made) {
+      await vscode.workspace.fs.writeFile(uri, Buffer.from(text, "utf8"));
+    }
+    if (made[0] !== undefined) {
+      await vscode.window.showTextDocument(made[0].uri, { preview: false });
+    }
+  } catch (error) {
+    await vscode.window.showErrorMessage(`promptls: ${error instanceof Error ? error.message : String(error)}`);
   }
-  const [[, prompt] = ["", ""]] = files;
-  await vscode.window.showTextDocument(vscode.Uri.joinPath(place, prompt));
 }
 
 async function chosenFolder(): Promise<vscode.Uri | undefined> {
@@ -67,15 +78,19 @@ async function chosenFolder(): Promise<vscode.Uri | undefined> {
   return folders[0]?.uri;
 }
 
-async function objectionTo(typed: string, starter: Starter, place: vscode.Uri): Promise<string | undefined> {
-  const name = withoutEnding(typed);
+async function objectionTo(name: string, place: vscode.Uri): Promise<string | undefined> {
   if (!/^[A-Za-z][\w-]*$/.test(name)) {
     return "Letters, digits, hyphens and underscores, with a letter first";
   }
-  for (const made of Object.values(starter.files(name))) {
+  const there = await firstThere([vscode.Uri.joinPath(place, `${name}.yml.j2`)]);
+  return there === undefined ? undefined : "There is a prompt of this name already";
+}
+
+async function firstThere(files: readonly vscode.Uri[]): Promise<vscode.Uri | undefined> {
+  for (const file of files) {
     try {
-      await vscode.workspace.fs.stat(vscode.Uri.joinPath(place, made));
-      return `There is a file ${made} already`;
+      await vscode.workspace.fs.stat(file);
+      return file;
     } catch {
       // It is not there, as it should be.
     }

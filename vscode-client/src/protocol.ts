@@ -205,6 +205,9 @@ export interface RowVerdictsParams {
 export interface LabOptions {
   input?: string | undefined;
   cache?: string | undefined;
+  /** What counts as the present limit and step, instead of the file's. */
+  limit?: number | undefined;
+  step?: number | undefined;
   limits?: number[] | undefined;
   turns?: number | undefined;
 }

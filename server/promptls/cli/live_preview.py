@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from promptls.cli.conversation import Conversation, sentence
+from promptls.cli.live_lab import LabConversation
 from promptls.preview.answers import committed, rows_of, tokens_of
 from promptls.preview.choice import Choice, chosen_sample, preview_job
 from promptls.preview.result import preview_result
 from promptls.rendering.file_rendering import FileRendering
+from promptls.rendering.lab import LabOptions, explore, lab_request
+from promptls.rendering.make import limits_for
+from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.samples import dataset_path
 from promptls.text.arguments import optional
-from promptls.text.failure import Failure, FilePlace, WrongUse
+from promptls.text.failure import WrongUse
 from promptls.workspace.contract import functions_path
 from promptls.workspace.project_settings import PYPROJECT_FILE, SETTINGS_FILE
 
 if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
 
-    from promptls.rendering.worker import RenderWorker
+    from promptls.rendering.worker import RenderWorker, Tell
     from promptls.workspace.workspace import Workspace
-
-log = logging.getLogger(__name__)
 
 _POLL_SECONDS: Final = 0.15
 """How often the files are looked at: this also notices changes on network drives."""
@@ -39,12 +41,18 @@ class LivePreview:
         self._workspace: Final = workspace
         self._worker: Final = worker
         self._choice: Final = choice
-        self._pages: Final[set[PageConversation]] = set()
+        self._pages: Final[set[Conversation]] = set()
         self._files: set[str] = {path}
 
     async def converse(self, connection: ServerConnection) -> None:
-        """Talk with a page until it is closed."""
-        page = PageConversation(self, connection, self._choice)
+        """Talk with a page of the preview until it is closed."""
+        await self._talk(PageConversation(self, connection, self._choice))
+
+    async def converse_lab(self, connection: ServerConnection) -> None:
+        """Talk with a page of the truncation lab until it is closed."""
+        await self._talk(LabConversation(self.explore, connection))
+
+    async def _talk(self, page: Conversation) -> None:
         self._pages.add(page)
         try:
             await page.run()
@@ -84,6 +92,17 @@ class LivePreview:
         if made.rendering is not None:
             self._files |= set(made.rendering.files)
         return preview_result(snapshot, self.path, made, _uri)
+
+    async def explore(self, options: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+        """What the truncation lab finds; raises Failure where there is nothing to explore."""
+        snapshot = self._workspace.snapshot
+        self._files |= set(self._made_from())
+        sample = None if self._choice.data is None else chosen_sample(snapshot, self.path, self._choice.data)
+        request = lab_request(snapshot, self.path, LabOptions.from_json(options), sample)
+        found = await explore(request, limits_for(snapshot, self.path), tell)
+        failure = asdict(found) if isinstance(found, RenderFailure) else None
+        uri = _uri(self.path)
+        return {"uri": uri, "found": None if failure else found, "failure": failure, "cancelled": False}
 
     async def answer(self, question: str, argument: dict[str, Any]) -> dict[str, Any]:
         """The answer to a page's question; raises Failure."""
@@ -128,15 +147,14 @@ class LivePreview:
         yield from (str(project.root / name) for name in (SETTINGS_FILE, PYPROJECT_FILE))
 
 
-class PageConversation:
+class PageConversation(Conversation):
     """One page: it is shown what it chose, one rendering after the other, and the newest last."""
 
     def __init__(self, live: LivePreview, connection: ServerConnection, choice: Choice) -> None:
+        super().__init__(connection)
         self._live: Final = live
-        self._connection: Final = connection
         self._choice = choice
         self._wanted: Final = asyncio.Event()
-        self._answers: Final[set[asyncio.Task[None]]] = set()
 
     def look_again(self) -> None:
         """What the page shows may be out of date."""
@@ -144,19 +162,11 @@ class PageConversation:
 
     async def run(self) -> None:
         """Talk until the page is closed."""
-        from websockets.exceptions import ConnectionClosed
+        self.start(self._show())
+        await super().run()
 
-        showing = asyncio.ensure_future(self._show())
-        try:
-            async for text in self._connection:
-                self._receive(_message(text))
-        except ConnectionClosed:
-            pass
-        finally:
-            for task in (showing, *self._answers):
-                task.cancel()
-
-    def _receive(self, message: dict[str, Any]) -> None:
+    def receive(self, message: dict[str, Any]) -> None:
+        """Take what the page chose, or answer what it asks."""
         kind = message.get("type")
         if kind == "ready":
             self.look_again()
@@ -168,22 +178,17 @@ class PageConversation:
             self._choice = chosen
             self.look_again()
         elif kind == "ask":
-            task = asyncio.ensure_future(self._answer(message))
-            self._answers.add(task)
-            task.add_done_callback(self._answers.discard)
+            self.start(self._answer(message))
 
     async def _show(self) -> None:
         while True:
             await self._wanted.wait()
             self._wanted.clear()
-            await self._try(self._show_once)
-
-    async def _show_once(self) -> None:
-        try:
-            message = {"type": "show", "result": await self._live.result(self._choice)}
-        except Exception as error:  # noqa: BLE001 - whatever it is, the next change must still be shown
-            message = {"type": "fail", "uri": _uri(self._live.path), "message": _sentence(error)}
-        await self._send(message)
+            try:
+                message = {"type": "show", "result": await self._live.result(self._choice)}
+            except Exception as error:  # noqa: BLE001 - whatever it is, the next change must still be shown
+                message = {"type": "fail", "uri": _uri(self._live.path), "message": sentence(error)}
+            await self.send(message)
 
     async def _answer(self, message: dict[str, Any]) -> None:
         argument = message.get("argument")
@@ -192,37 +197,8 @@ class PageConversation:
             asked = argument if isinstance(argument, dict) else {}
             answer["result"] = await self._live.answer(str(message.get("question")), asked)
         except Exception as error:  # noqa: BLE001 - whatever it is, the page must not wait for ever
-            answer["error"] = _sentence(error)
-        await self._try(lambda: self._send(answer))
-
-    async def _send(self, message: dict[str, Any]) -> None:
-        await self._connection.send(json.dumps(message))
-
-    async def _try(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do what ends quietly where the page has gone."""
-        from websockets.exceptions import ConnectionClosed
-
-        try:
-            await work()
-        except ConnectionClosed:
-            return
-
-
-def _message(text: str | bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _sentence(failure: Exception) -> str:
-    if not isinstance(failure, Failure):
-        log.error("the preview failed", exc_info=failure)
-        return f"promptls failed unexpectedly ({type(failure).__name__}); the terminal says more"
-    remedy = f"; {failure.remedy}" if failure.remedy else ""
-    place = f"{Path(failure.place.path).name}: " if isinstance(failure.place, FilePlace) else ""
-    return f"{place}{failure.message}{remedy}"
+            answer["error"] = sentence(error)
+        await self.send(answer)
 
 
 def _uri(path: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import hmac
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -27,32 +27,48 @@ LOOPBACK: Final = "127.0.0.1"
 FOLDER: Final = Path(__file__).resolve().parent.parent / "pages"
 """What the build of the VS Code extension puts here, and wheels carry."""
 _KINDS: Final = {".js": "text/javascript", ".css": "text/css"}
-_LIVE: Final = "live"
 _MOST_BYTES: Final = 32 << 20
 """The longest message of a page: it sends back the texts whose tokens it shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page by the name of its script, with its title."""
+    """A page by the name of its script, with its title, and who talks with it once it connects.
+
+    Its address is `at` behind the token; its web socket is `live-` and its name.
+    """
 
     name: str
     title: str
+    converse: Callable[[ServerConnection], Awaitable[None]]
+    at: str = ""
+
+    @property
+    def files(self) -> tuple[str, str, str]:
+        """The names of its script and styles."""
+        return f"{self.name}.js", f"{self.name}-style.css", "browser.css"
+
+    @property
+    def socket(self) -> str:
+        """The last piece of its web socket's address."""
+        return f"live-{self.name}"
 
 
 @contextlib.asynccontextmanager
-async def serving(
-    page: Page, port: int, converse: Callable[[ServerConnection], Awaitable[None]]
-) -> AsyncIterator[str]:
-    """Serve the page on a port (0 for any free one) meanwhile; gives the page's address.
+async def serving(pages: Sequence[Page], port: int) -> AsyncIterator[str]:
+    """Serve the pages on a port (0 for any free one) meanwhile; gives the address of the first one.
 
-    `converse` talks with each page that connects. Raises Failure where the pages are not installed
-    or the port is taken.
+    Raises Failure where the pages are not installed or the port is taken.
     """
     from websockets.asyncio.server import serve
 
-    files = _files(page)
-    door = _Door(secrets.token_urlsafe(24), files)
+    door = _Door(secrets.token_urlsafe(24), pages)
+
+    async def converse(connection: ServerConnection) -> None:
+        request = connection.request
+        socket = urlsplit(request.path).path.rpartition("/")[2] if request else ""
+        await next(page for page in pages if page.socket == socket).converse(connection)
+
     try:
         server = await serve(
             converse,
@@ -73,9 +89,9 @@ async def serving(
         yield f"http://{LOOPBACK}:{door.port}/{door.token}/"
 
 
-def _files(page: Page) -> dict[str, tuple[str, bytes]]:
-    """What the page is made of: by name, its kind and bytes; raises Failure where it is not there."""
-    names = (f"{page.name}.js", f"{page.name}-style.css", "browser.css")
+def _files(pages: Sequence[Page]) -> dict[str, tuple[str, bytes]]:
+    """What the pages are made of: by name, its kind and bytes; raises Failure where one is not there."""
+    names = dict.fromkeys(name for page in pages for name in page.files)
     missing = next((name for name in names if not (FOLDER / name).is_file()), None)
     if missing:
         raise Failure(
@@ -88,10 +104,12 @@ def _files(page: Page) -> dict[str, tuple[str, bytes]]:
 class _Door:
     """Decides which requests are let in, and answers those that are for a file."""
 
-    def __init__(self, token: str, files: dict[str, tuple[str, bytes]]) -> None:
+    def __init__(self, token: str, pages: Sequence[Page]) -> None:
         self.token: Final = token
         self.port = 0
-        self._files: Final = files
+        self._files: Final = _files(pages)
+        self._pages: Final = {page.at: page for page in pages}
+        self._sockets: Final = frozenset(page.socket for page in pages)
 
     async def answer(self, _connection: ServerConnection, request: Request) -> Response | None:
         """The response to a request; None for one that begins a web socket."""
@@ -104,10 +122,10 @@ class _Door:
         is_own = origin in {f"http://{host}" for host in self._hosts()}
         if origin is not None and not is_own:
             return _response(HTTPStatus.FORBIDDEN, "Pages of other places are turned away.\n")
-        if name == _LIVE and is_own:
+        if name in self._sockets and is_own:
             return None
-        if name == "":
-            return _response(HTTPStatus.OK, self._html(), "text/html")
+        if name in self._pages:
+            return _response(HTTPStatus.OK, _html(self._pages[name]), "text/html")
         if name not in self._files:
             return _response(HTTPStatus.NOT_FOUND, "There is no such page.\n")
         kind, body = self._files[name]
@@ -116,11 +134,10 @@ class _Door:
     def _hosts(self) -> tuple[str, ...]:
         return f"{LOOPBACK}:{self.port}", f"localhost:{self.port}"
 
-    def _html(self) -> str:
-        style, script = (
-            next(name for name in self._files if name.endswith(end)) for end in ("-style.css", ".js")
-        )
-        return _HTML.format(style=style, script=script)
+
+def _html(page: Page) -> str:
+    script, style, _ = page.files
+    return _HTML.format(style=style, script=script, title=page.title, socket=page.socket)
 
 
 _HTML: Final = """\
@@ -129,13 +146,13 @@ _HTML: Final = """\
 <head>
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
-  <title>promptls preview</title>
+  <title>{title}</title>
   <link rel="icon" href="data:,">
   <link rel="stylesheet" href="browser.css">
   <link rel="stylesheet" href="{style}">
 </head>
 <body>
-  <div id="root"></div>
+  <div id="root" data-socket="{socket}"></div>
   <script src="{script}"></script>
 </body>
 </html>

@@ -17,6 +17,7 @@ DESCRIPTION = """\
 Opens the preview of a prompt in the browser: its parts as a chat, with tokens, any sample
 or row, what a token limit cuts, the request to a provider, and the difference from the last
 commit. It follows every change of the prompt and of the files that it includes, until Ctrl+C.
+A link leads to the truncation lab, which tries limits and steps on a chat that grows.
 
 Only this machine reaches the page, by an address with a random token in it.
 
@@ -71,7 +72,11 @@ async def _serve(arguments: argparse.Namespace) -> None:
     live = LivePreview(choose([arguments.file]).workspace, path, worker, choice)
     watching = asyncio.ensure_future(live.watch())
     try:
-        async with serving(Page("preview", "promptls preview"), arguments.port, live.converse) as address:
+        pages = (
+            Page("preview", "promptls preview", live.converse),
+            Page("truncation", "promptls truncation lab", live.converse_lab, "lab"),
+        )
+        async with serving(pages, arguments.port) as address:
             print(f"{paint(shown_path(path), 'bold')} at {address}\nCtrl+C ends the preview.", flush=True)
             if not arguments.no_open:
                 await _open(address)

@@ -33,5 +33,7 @@ export type FromPage =
   | { type: "choose"; choice: Choice }
   /** A place of the prompt, or of the file that `uri` or `path` names. */
   | { type: "reveal"; line: number; character?: number; uri?: string; path?: string }
+  /** Opens the truncation lab. */
+  | { type: "lab" }
   | { type: "copy"; text: string; what: string }
   | { type: "ask"; id: number; question: string; argument: object };

@@ -181,6 +181,9 @@ export class PreviewPanel implements vscode.Disposable {
         await vscode.env.clipboard.writeText(message.text);
         vscode.window.setStatusBarMessage(`$(check) Copied ${message.what}`, 3000);
         return;
+      case "lab":
+        await vscode.commands.executeCommand("promptls.truncationLab", { uri: this.#uri });
+        return;
       case "ask":
         await this.#answer(message.id, message.question, message.argument);
         return;

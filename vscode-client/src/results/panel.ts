@@ -54,17 +54,30 @@ export class ResultsPanel implements vscode.Disposable {
     }
     this.#asked += 1;
     const number = this.#asked;
-    try {
-      const view = await this.#session.execute<ResultsView>("promptls.showResults", this.#argument);
-      if (number === this.#asked) {
-        this.#panel.title = `Results ${view.runs.at(-1)?.name ?? ""}`;
-        this.#post({ type: "show", view, page: this.#page });
-        this.#page = undefined;
+    // Long tables take their time: what the manifests say is there at once.
+    let isWhole = false;
+    const ask = async (quick: boolean): Promise<void> => {
+      try {
+        const view = await this.#session.execute<ResultsView>("promptls.showResults", { ...this.#argument, quick });
+        if (number === this.#asked && !(quick && isWhole)) {
+          isWhole = !quick;
+          this.#show(view);
+        }
+      } catch (error) {
+        // The whole view fails as well, and says so.
+        if (number === this.#asked && !quick) {
+          this.#post({ type: "fail", message: wordsOf(error) });
+        }
       }
-    } catch (error) {
-      if (number === this.#asked) {
-        this.#post({ type: "fail", message: wordsOf(error) });
-      }
+    };
+    await Promise.all([ask(true), ask(false)]);
+  }
+
+  #show(view: ResultsView): void {
+    if (this.#panel !== undefined) {
+      this.#panel.title = `Results ${view.runs.at(-1)?.name ?? ""}`;
+      this.#post({ type: "show", view, page: this.#page });
+      this.#page = undefined;
     }
   }
 

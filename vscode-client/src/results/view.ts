@@ -14,6 +14,8 @@ export interface ResultsView {
   comparisons: RunComparison[];
   /** The finished runs of the experiment, the oldest first. */
   history: HistoryRun[];
+  /** False while intervals, classes and comparisons are still worked out. */
+  complete: boolean;
 }
 
 export interface Run {

@@ -5,6 +5,7 @@ import type { LabOptions, LabResult } from "../protocol";
 export type ToPage =
   | { type: "show"; result: LabResult }
   | { type: "busy" }
+  | { type: "progress"; words: string }
   /** The prompt is another one than that which was explored. */
   | { type: "stale" }
   | { type: "fail"; message: string };

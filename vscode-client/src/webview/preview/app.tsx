@@ -11,6 +11,7 @@ import { DiffView } from "./diffView";
 import { EvaluationLine } from "./evaluationLine";
 import { Failure, Problems } from "./failure";
 import { OriginTip } from "./origin";
+import { hasValues, NoSample, Nothing, PLACEHOLDERS } from "./nothing";
 import { OneText, Plain } from "./plain";
 import type { Message } from "./request";
 import { currentRequest, RequestView } from "./requestView";
@@ -68,7 +69,9 @@ export function App() {
           {rendering === undefined || result === undefined ? (
             failure === undefined ? (
               <Waiting />
-            ) : null
+            ) : (
+              <Nothing failure={failure} result={result} />
+            )
           ) : (
             <>
               {failure === undefined ? <Problems problems={rendering.problems ?? []} /> : null}
@@ -77,6 +80,7 @@ export function App() {
                   Nobody provides {result.standIns?.map((name) => `${name}()`).join(", ")}: a stand-in gives back its first argument.
                 </p>
               )}
+              {result.sample?.name === PLACEHOLDERS && hasValues(result.data) ? <NoSample data={result.data} /> : null}
               {result.viewer == null ? null : <EvaluationLine viewer={result.viewer} />}
               <ViewOf view={view.value} rendering={rendering} result={result} />
             </>

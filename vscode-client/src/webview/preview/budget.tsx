@@ -5,7 +5,7 @@ import { count, grouped, milliseconds, percent } from "../shared/format";
 import { Icon } from "../shared/icons";
 import { Slider } from "../shared/slider";
 import { colourOf, nameOf, sliderEnd } from "./state";
-import { choice, choose, controls, toggleControls } from "./store";
+import { choice, choose, controls, inEditor, openLab, toggleControls } from "./store";
 
 export function Budget({ result, rendering }: { result: PreviewResult; rendering: Rendering | undefined }) {
   const limit = result.tokenLimit;
@@ -66,6 +66,17 @@ export function Budget({ result, rendering }: { result: PreviewResult; rendering
               choose({ step: value });
             }}
           />
+          {inEditor ? (
+            <button type="button" class="quiet" title="What limits and steps do to a chat that grows" onClick={openLab}>
+              <Icon name="chart" />
+              Truncation lab
+            </button>
+          ) : (
+            <a class="quiet" href="lab" target="_blank" rel="noopener" title="What limits and steps do to a chat that grows">
+              <Icon name="chart" />
+              Truncation lab
+            </a>
+          )}
           {isTried ? (
             <button
               type="button"

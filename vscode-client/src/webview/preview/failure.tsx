@@ -3,6 +3,7 @@
 import type { RenderingFailure } from "../../protocol";
 import { baseName } from "../shared/format";
 import { Icon } from "../shared/icons";
+import { Words } from "../shared/words";
 import { reveal, shown } from "./store";
 
 export function Failure({ failure, isOutdated }: { failure: RenderingFailure; isOutdated: boolean }) {
@@ -14,7 +15,9 @@ export function Failure({ failure, isOutdated }: { failure: RenderingFailure; is
       <Icon name="warning" />
       <span class="failure-text">
         <strong>Cannot render{place === "" ? "" : `: ${place}`}</strong>
-        <span>{failure.message}</span>
+        <span>
+          <Words text={failure.message} />
+        </span>
         {isOutdated ? <span class="aside">Below is the last rendering that worked.</span> : null}
       </span>
     </>
@@ -52,7 +55,9 @@ export function Problems({ problems }: { problems: readonly RenderingFailure[] }
       {problems.map(({ message }) => (
         <li key={message}>
           <Icon name="warning" />
-          <span>{message}</span>
+          <span>
+            <Words text={message} />
+          </span>
         </li>
       ))}
     </ul>

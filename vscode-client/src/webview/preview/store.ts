@@ -39,7 +39,7 @@ const host = connect<ToPage, FromPage>(receive, () => {
 const kept = (host.state ?? {}) as Kept;
 export const view = signal<View>(kept.view !== undefined && VIEWS.includes(kept.view) ? kept.view : "Chat");
 export const controls = signal(kept.controls ?? window.innerWidth >= 560);
-const inEditor = host.inEditor;
+export const inEditor = host.inEditor;
 
 /** What the cursor's template text became; the part where nothing finer is known. */
 export const places = computed<Place[]>(() => {
@@ -121,12 +121,13 @@ export function choose(next: Choice): void {
   host.post({ type: "choose", choice: choice.value });
 }
 
+/** Opens the truncation lab of the prompt in the editor; a page in a browser has a link to it. */
+export function openLab(): void {
+  host.post({ type: "lab" });
+}
+
 export function copy(text: string, what: string): void {
-  if (inEditor) {
-    host.post({ type: "copy", text, what });
-  } else {
-    void navigator.clipboard.writeText(text);
-  }
+  host.copy(text, what);
 }
 
 export function ask<Answer>(question: string, argument: object): Promise<Answer> {

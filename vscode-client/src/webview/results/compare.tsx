@@ -38,7 +38,11 @@ export function Compare({ run }: { run: Run }) {
           />
         ) : null}
       </div>
-      {found === undefined || first === undefined ? (
+      {shown?.complete === false && shown.runs.length > 1 ? (
+        <p class="hint" role="status">
+          Comparing {grouped(run.rows)} rows …
+        </p>
+      ) : found === undefined || first === undefined ? (
         <p class="empty">There is no other run beside this one: choose one to compare with.</p>
       ) : (
         <>

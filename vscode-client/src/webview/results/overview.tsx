@@ -5,7 +5,7 @@ import { count, grouped } from "../shared/format";
 import { Bars } from "./bars";
 import { History } from "./history";
 import { ScoreCard } from "./scoreCard";
-import { comparison, notes, page, showRows } from "./store";
+import { comparison, notes, page, showRows, view } from "./store";
 import { duration, moment, money } from "./words";
 
 export function Overview({ run }: { run: Run }) {
@@ -22,6 +22,11 @@ export function Overview({ run }: { run: Run }) {
           <ScoreCard key={metric.name} metric={metric} />
         ))}
       </ul>
+      {view.value?.complete === false ? (
+        <p class="hint" role="status">
+          Reading {count(run.rows, "row")} for intervals{view.value.runs.length > 1 ? " and the comparison" : ""} …
+        </p>
+      ) : null}
       {run.metrics.length === 0 ? <p class="empty">The experiment has no metrics.</p> : null}
       <Verdicts />
       <Totals run={run} />

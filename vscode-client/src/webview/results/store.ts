@@ -49,25 +49,35 @@ export const pages = computed<Page[]>(() => {
 
 export function show(next: ResultsView, on?: Page): void {
   const before = run.value?.path;
+  if (!next.complete && view.value?.complete === true && pathsOf(next) === pathsOf(view.value) && on === undefined) {
+    // More than this is shown already, and what is new is about to come.
+    return;
+  }
   view.value = next;
   index.value = next.runs.length - 1;
   failure.value = "";
   isBusy.value = false;
-  kept.value = {};
+  if (!next.complete || run.value?.path !== before) {
+    kept.value = {};
+  }
   if (run.value?.path !== before) {
     forgetRows();
   }
   if (on !== undefined) {
     page.value = on;
   }
-  if (!pages.value.includes(page.value)) {
+  if (next.complete && !pages.value.includes(page.value)) {
     page.value = "Overview";
   }
   const shown = run.value;
-  if (shown !== undefined) {
+  if (shown !== undefined && next.complete) {
     document.title = `${shown.name} · promptls`;
     announce(`${shown.name}: ${shown.metrics.map(({ name, text }) => `${name} ${text}`).join(", ")}`);
   }
+}
+
+function pathsOf({ runs }: ResultsView): string {
+  return runs.map(({ path }) => path).join("\n");
 }
 
 export function fail(message: string): void {

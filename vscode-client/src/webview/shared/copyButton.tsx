@@ -34,7 +34,7 @@ export function CopyButton({ what, label, id, onCopy }: Properties) {
       type="button"
       id={id}
       class={isDone ? "quiet done" : "quiet"}
-      aria-label={`Copy ${what}`}
+      aria-label={label === undefined || `Copy ${what}`.includes(label) ? `Copy ${what}` : label}
       title={`Copy ${what}`}
       onClick={(event) => {
         event.stopPropagation();

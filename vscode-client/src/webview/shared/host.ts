@@ -12,6 +12,8 @@ export interface Connection<FromPage> {
   /** True when an editor shows the templates beside the page. */
   inEditor: boolean;
   post(message: FromPage): void;
+  /** Puts a text into the clipboard; `what` says in words what it is. */
+  copy(text: string, what: string): void;
   /** Returns the answer to a question; rejects with an Error whose message is for the reader. */
   ask<Answer>(question: string, argument: object): Promise<Answer>;
   /** What `keep` kept when the page was last shown. */
@@ -64,6 +66,9 @@ function panelLink(panel: Panel, receive: (message: never) => void): Link {
     post: (message) => {
       panel.postMessage(message);
     },
+    copy: (text, what) => {
+      panel.postMessage({ type: "copy", text, what });
+    },
     state: panel.getState(),
     keep: (state) => {
       panel.setState(state);
@@ -74,7 +79,8 @@ function panelLink(panel: Panel, receive: (message: never) => void): Link {
 const KEPT = "promptls";
 
 function socketLink(receive: (message: never) => void, ended: () => void): Link {
-  const socket = new WebSocket(new URL("live", document.baseURI));
+  const name = document.getElementById("root")?.dataset["socket"] ?? "";
+  const socket = new WebSocket(new URL(name, document.baseURI));
   const unsent: string[] = [];
   socket.addEventListener("open", () => {
     for (const text of unsent.splice(0)) {
@@ -94,6 +100,9 @@ function socketLink(receive: (message: never) => void, ended: () => void): Link 
       } else {
         unsent.push(text);
       }
+    },
+    copy: (text) => {
+      void navigator.clipboard.writeText(text);
     },
     state: JSON.parse(sessionStorage.getItem(KEPT) ?? "null") as unknown,
     keep: (state) => {

@@ -11,6 +11,7 @@ const PATHS = {
   search: "M11 11l3 3M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9z",
   warning: "M8 2.5l6 11H2zM8 6.5v3.5M8 11.5v.6",
   undo: "M3 6.5h6.5a3.5 3.5 0 0 1 0 7H6M5.5 4L3 6.5 5.5 9",
+  chart: "M2.5 2.5v11h11M5 10l2.5-3 2 1.5L13 4.5",
   close: "M4 4l8 8M12 4l-8 8",
 } as const;
 

@@ -7,8 +7,14 @@ export interface Tried {
   step: number;
 }
 
+/** What should be shown, as far as that is known: a limit without a step is shown with its best one. */
+export interface Wish {
+  limit?: number | undefined;
+  step?: number | undefined;
+}
+
 /** Returns the limit and step that are shown at first: the present limit, or the one nearest to it, with its best step. */
-export function firstTried(lab: Lab, before?: Tried): Tried | undefined {
+export function firstTried(lab: Lab, before?: Wish): Tried | undefined {
   const wanted = before?.limit ?? lab.limit ?? lab.limits[Math.floor(lab.limits.length / 2)];
   const limit = nearest(lab.limits, wanted ?? 0);
   if (limit === undefined) {

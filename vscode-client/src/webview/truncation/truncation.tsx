@@ -7,9 +7,10 @@ import { LiveRegion } from "../shared/announce";
 import { CopyButton } from "../shared/copyButton";
 import { baseName, count, grouped, percent } from "../shared/format";
 import { followTheme } from "../shared/theme";
+import { Words } from "../shared/words";
 import { Limits, Steps, Turns } from "./charts";
 import { bestOf, cellAt, headerLines, stepsOf, type Tried } from "./lab";
-import { attempt, begin, CACHES, copy, explore, failure, isBusy, isStale, lab, tried } from "./store";
+import { attempt, attemptFree, begin, CACHES, copy, ended, explore, failure, isBusy, isStale, lab, progress, tried } from "./store";
 
 function Page() {
   const found = lab.value;
@@ -17,15 +18,22 @@ function Page() {
   const cell = found === undefined || at === undefined ? undefined : cellAt(found, at);
   return (
     <main id="lab" class={isBusy.value ? "busy" : undefined} aria-busy={isBusy.value}>
+      {ended.value ? (
+        <p class="stale" role="alert">
+          The preview has ended. Run promptls preview again and reload this page.
+        </p>
+      ) : null}
       {failure.value === "" ? null : (
         <div class="failure" role="alert">
-          <p>{failure.value}</p>
+          <p>
+            <Words text={failure.value} />
+          </p>
         </div>
       )}
       {found === undefined ? (
         failure.value === "" ? (
           <p class="hint" role="status">
-            Growing the chat, turn by turn …
+            {progress.value === "" ? "Growing the chat, turn by turn …" : progress.value}
           </p>
         ) : null
       ) : (
@@ -176,6 +184,9 @@ function Steppers({ found, at }: { found: Lab; at: Tried }) {
         onChange={(limit) => {
           attempt({ limit });
         }}
+        onType={(limit) => {
+          attemptFree({ limit });
+        }}
       />
       <Stepper
         id="step"
@@ -184,6 +195,9 @@ function Steppers({ found, at }: { found: Lab; at: Tried }) {
         value={at.step}
         onChange={(step) => {
           attempt({ step });
+        }}
+        onType={(step) => {
+          attemptFree({ step });
         }}
       />
     </div>
@@ -195,17 +209,20 @@ interface StepperProperties {
   label: string;
   values: readonly number[];
   value: number;
+  /** One of the values. */
   onChange: (value: number) => void;
+  /** Any number, by the keyboard. */
+  onType: (value: number) => void;
 }
 
-/** A slider over the values that were tried. */
-function Stepper({ id, label, values, value, onChange }: StepperProperties) {
+/** A slider over the values that were tried, and a field for any other one. */
+function Stepper({ id, label, values, value, onChange, onType }: StepperProperties) {
   return (
     <div class="stepper slider">
       <label for={id}>{label}</label>
       <input
-        id={id}
         type="range"
+        aria-label={`${label} among those that were tried`}
         min="0"
         max={values.length - 1}
         value={values.indexOf(value)}
@@ -214,7 +231,21 @@ function Stepper({ id, label, values, value, onChange }: StepperProperties) {
           onChange(values[Number(event.currentTarget.value)] ?? value);
         }}
       />
-      <output for={id}>{grouped(value)}</output>
+      <input
+        id={id}
+        type="number"
+        min="1"
+        value={value}
+        title="Any other number is tried too"
+        onChange={(event) => {
+          const typed = Math.floor(Number(event.currentTarget.value));
+          if (typed >= 1) {
+            onType(typed);
+          } else {
+            event.currentTarget.value = String(value);
+          }
+        }}
+      />
     </div>
   );
 }

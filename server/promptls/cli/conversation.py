@@ -1,0 +1,83 @@
+"""A page in a browser, and what is said to it: messages in JSON over a web socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from promptls.text.failure import Failure, FilePlace
+
+if TYPE_CHECKING:
+    from websockets.asyncio.server import ServerConnection
+
+log = logging.getLogger(__name__)
+
+
+class Conversation:
+    """One page, from its first message until it is closed."""
+
+    def __init__(self, connection: ServerConnection) -> None:
+        self._connection: Final = connection
+        self._tasks: Final[set[asyncio.Task[None]]] = set()
+
+    def look_again(self) -> None:
+        """What the page shows may be out of date."""
+        raise NotImplementedError
+
+    def receive(self, message: dict[str, Any]) -> None:
+        """Take a message of the page; what is no JSON object comes as an empty one."""
+        raise NotImplementedError
+
+    async def run(self) -> None:
+        """Talk until the page is closed."""
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            async for text in self._connection:
+                self.receive(_message(text))
+        except ConnectionClosed:
+            pass
+        finally:
+            for task in self._tasks:
+                task.cancel()
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """The task that does the work, until it is done or the page is closed."""
+        task = asyncio.ensure_future(self._until_closed(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Say something; raises ConnectionClosed where the page has gone."""
+        await self._connection.send(json.dumps(message))
+
+    async def _until_closed(self, work: Coroutine[Any, Any, None]) -> None:
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            await work
+        except ConnectionClosed:
+            return
+
+
+def sentence(failure: Exception) -> str:
+    """The failure for the reader of a page, with the name of its file and what to do."""
+    if not isinstance(failure, Failure):
+        log.error("the page failed", exc_info=failure)
+        return f"promptls failed unexpectedly ({type(failure).__name__}); the terminal says more"
+    remedy = f"; {failure.remedy}" if failure.remedy else ""
+    place = f"{Path(failure.place.path).name}: " if isinstance(failure.place, FilePlace) else ""
+    return f"{place}{failure.message}{remedy}"
+
+
+def _message(text: str | bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
