@@ -36,6 +36,19 @@ OFFERED = {
     "[inlay_hints]\ntokens = |": ["true", "false"],
     "default_model = '|'": ["local:smollm2"],
     "[experiments.first.budget]\n|": ["calls", "cost"],
+    "[experiments.first.|": ["experiments.first.budget"],
+    "[rate_limits.|": ["rate_limits.openai"],
+    '[metrics.near]\nuse = "|"': ["exact_match"],
+    '[metrics.near]\nuse = "string_similarity"\n|': ["use", "columns", "method"],
+    'metrics.near = { use = "string_similarity", | }': ["method"],
+    '[metrics.near]\n|\nuse = "string_similarity"\n[metrics.far]\nuse = "exact_match"\n': ["method"],
+    '[metrics.near]\nuse = "string_similarity"\n[metrics.near.columns]\n|': ["method"],
+    '[metrics.near]\nmodel = "|"': ["local:smollm2"],
+    "[metrics.near]\nembeddings = '|'": ["local:smollm2"],
+    'judge = "|"': ["local:smollm2"],
+    "[models.fast.parameters]\n|": ["temperature"],
+    '[models.fast]\napi_key_env = "|"': ["OPENAI_API_KEY"],
+    '[models.fast]\nprovider = "local"\nmodel = "|"': ["smollm2"],
 }
 
 
@@ -89,6 +102,9 @@ def test_in_pyproject_only_the_own_table_counts(text: str, expected: str) -> Non
         ("[ren|dering]\n", "Limits of the rendering process."),
         ("[rules]\nunknown-r|ole = 'off'", "its severity; by default"),
         ("[rendering]\ntime|out = 3", "Seconds a rendering may take."),
+        ("[models.fast]\nprovider = 'ope|nai'", "**openai**: OpenAI"),
+        ("[experiments.first]\nmetrics = ['exact_|match']", "the expected text"),
+        ("[metrics.a]\nuse = 'string_similarity'\nmeth|od = 'x'", "option of `string_similarity`"),
     ],
 )
 def test_a_key_is_explained(text: str, expected: str) -> None:

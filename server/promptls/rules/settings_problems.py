@@ -10,7 +10,7 @@ from promptls.rules.named_metrics import wrong_options
 from promptls.rules.registry import RULES_BY_NAME
 from promptls.rules.unknown_dataset import dataset_objection
 from promptls.rules.unknown_metric import metric_objection
-from promptls.rules.unknown_model import model_objection
+from promptls.rules.unknown_model import metric_models, model_objection
 from promptls.text.nearest import did_you_mean
 from promptls.workspace.project_settings import ProjectFile, SettingsProblem, place_of_setting
 
@@ -26,6 +26,7 @@ def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
         *_unknown_rules(project),
         *_unknown_in_experiments(project),
         *_wrong_metrics(project),
+        *_wrong_judges(project),
     )
     return tuple(sorted(found, key=_order))
 
@@ -80,7 +81,17 @@ def _wrong_metrics(project: ProjectFile) -> Iterator[SettingsProblem]:
             if objection is not None:
                 place = place_of_setting(project, ("metrics", name, *keys))
                 yield SettingsProblem(place, f"metric `{name}`: {objection.text}")
+
+
+def _wrong_judges(project: ProjectFile) -> Iterator[SettingsProblem]:
+    """The models that judge, or make embeddings, and that nobody knows."""
+    if severity_of(RULES_BY_NAME["unknown-model"], project.settings) is None:
+        return
+    for name, metric in project.settings.metrics.items():
+        for key, wrong_model in metric_models(metric, project.settings):
+            place = place_of_setting(project, ("metrics", name, key))
+            yield SettingsProblem(place, f"metric `{name}`: {wrong_model.text}")
     judge = project.settings.judge
     objection = model_objection(judge, project.settings) if judge is not None else None
-    if objection is not None and severity_of(RULES_BY_NAME["unknown-model"], project.settings) is not None:
+    if objection is not None:
         yield SettingsProblem(place_of_setting(project, ("judge",)), f"`judge`: {objection.text}")

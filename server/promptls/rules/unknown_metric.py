@@ -123,6 +123,8 @@ def metric_objection(name: str, folder: Path, beside: str, named: Iterable[str] 
         if name.endswith(".py"):
             return Objection(f"`{name}` names no function: a metric of one's own is `file.py:function`")
         return _near(f"there is no metric `{name}`", name, [*named, *READY_METRICS])
+    if not attribute:
+        return Objection(f"`{name}` names no function: a metric of one's own is `file.py:function`")
     path = folder / file
     if not path.is_file():
         others = sorted(path.parent.glob("*.py")) if path.parent.is_dir() else []

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Reports the names under `models` of an experiment in the file's header that neither a provider of
-promptls nor the project's `models` knows. Whether a model is installed, or has its key, is no
+Reports the names under `models` of an experiment in the file's header, and the `model` and `embeddings`
+of its `metrics`, that neither a provider of promptls nor the project's `models` knows. Whether a model is installed, or has its key, is no
 matter here: `promptls doctor` says that.
 
 The models of experiments in the project's settings are looked at too: `promptls check`, `promptls doctor` and
@@ -62,6 +62,7 @@ from promptls.text.failure import WrongUse
 from promptls.text.nearest import nearest
 
 if TYPE_CHECKING:
+    from promptls.settings.header import NamedMetric
     from promptls.settings.project import Project
 
 
@@ -73,6 +74,36 @@ def check(context: FileContext) -> Iterator[Finding]:
             objection = model_objection(name, context.project)
             if span is not None and objection is not None:
                 yield objection.finding(context, span)
+    for name, metric in (context.template.declarations.settings.metrics or {}).items():
+        for key, objection in metric_models(metric, context.project):
+            span = context.template.declarations.value_span("metrics", name, key)
+            if span is not None:
+                yield objection.finding(context, span)
+
+
+def metric_models(metric: NamedMetric, project: Project) -> Iterator[tuple[str, Objection]]:
+    """The options of a metric that name a model which nobody knows, each with what is wrong."""
+    judge = model_objection(metric.model, project) if metric.model else None
+    if judge is not None:
+        yield "model", judge
+    embeddings = metric.options.get("embeddings")
+    maker = _embeddings_objection(embeddings, project) if isinstance(embeddings, str) else None
+    if maker is not None:
+        yield "embeddings", maker
+
+
+def _embeddings_objection(name: str, project: Project) -> Objection | None:
+    """What is wrong with the name of a model that is to make embeddings."""
+    from promptls.models.embedding import LOCAL_EMBEDDINGS, find_embeddings
+    from promptls.models.providers import TABLE
+
+    try:
+        reference = find_embeddings(name, project.models)
+    except WrongUse as refused:
+        meant = nearest(name, [*project.models, LOCAL_EMBEDDINGS])
+        return Objection(refused.message, None if meant == name else meant)
+    makes_some = reference.name == LOCAL_EMBEDDINGS or TABLE[reference.provider].route == "chat"
+    return None if makes_some else Objection(f"`{name}` makes no embeddings", LOCAL_EMBEDDINGS)
 
 
 def model_objection(name: str, project: Project) -> Objection | None:

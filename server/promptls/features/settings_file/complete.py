@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Final
 
 from promptls.features.completion.item import SETTING, Completion, Item
 from promptls.features.completion.made import made
-from promptls.features.completion.paths import file_paths
-from promptls.features.settings_file.place import TomlPlace, place_in, root_of
+from promptls.features.settings_file.place import Keys, TomlPlace, place_in, root_of
 from promptls.features.settings_file.schema import Schema, item_schema, keys_at, schema_at, type_words
+from promptls.features.settings_file.values import is_name, metric_options, names
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
 
-_FILES: Final = {"functions": (".py",), "dataset": (".csv", ".jsonl", ".ndjson", ".json", ".parquet")}
-"""How the files end that a setting may name."""
 _DESCRIBED: Final = 80
 _IN_QUOTES: Final = frozenset({"string", None})
 _MEANT_BY: Final = {'"': ("value",), "'": ("value",), ".": ("table", "key"), "[": ("table",)}
+
+_PARAMETERS: Final = {
+    "temperature": "how freely the model chooses its words",
+    "top_p": "the share of the likeliest words that it chooses among",
+    "max_tokens": "the longest answer, in tokens",
+    "seed": "for the same answer again, where the model has it",
+    "stop": "texts that end the answer",
+}
+"""What most providers take with a request."""
 
 
 def complete_settings(snapshot: Snapshot, path: str, offset: int, trigger: str = "") -> Completion | None:
@@ -33,18 +39,35 @@ def complete_settings(snapshot: Snapshot, path: str, offset: int, trigger: str =
     if place is None or (trigger and place.what not in _MEANT_BY.get(trigger, ())):
         return None
     if place.what == "table":
-        items: Iterable[Item] = _tables(root)
+        items: Iterable[Item] = _tables(root, text[place.word.start : offset])
     elif place.what == "key":
-        items = _keys(text, place)
+        items = _keys(path, text, place)
     else:
-        items = _values(snapshot, path, place)
+        items = _values(snapshot, path, text, place)
     insert = Span(place.word.start, max(offset, place.word.start))
     replace = Span(place.word.start, max(place.word.end, offset))
     return made(items, insert, replace, SETTING, ("", *place.keys))
 
 
-def _tables(root: tuple[str, ...]) -> Iterator[Item]:
-    """The tables that a header may begin; those of names of one's own end with a dot."""
+def _tables(root: Keys, written: str) -> Iterator[Item]:
+    """The tables that a header may begin; those of names of one's own end with a dot.
+
+    Behind a name of one's own, `models.fast.`, those that are below it.
+    """
+    *around, _ = (*written.split("."),)
+    keys = tuple(name.strip().strip("\"'") for name in around)
+    inside = keys[len(root) :] if keys[: len(root)] == root else ()
+    if len(inside) > 1:
+        for name, schema in keys_at(inside).items():
+            if schema.get("type") == "object":
+                yield Item(f"{'.'.join(around)}.{name}", "module", 10, detail=_short(schema))
+        return
+    if inside == ("rate_limits",):
+        from promptls.models.registry import PROVIDERS
+
+        for name, summary in PROVIDERS.items():
+            yield Item(f"{'.'.join(around)}.{name}", "module", 10, detail=summary)
+        return
     before = "".join(f"{name}." for name in root)
     if root:
         yield Item(before.rstrip("."), "module", 5, detail="settings of promptls")
@@ -58,13 +81,19 @@ def _tables(root: tuple[str, ...]) -> Iterator[Item]:
         yield Item(label, "module", 10, detail=_short(schema))
 
 
-def _keys(text: str, place: TomlPlace) -> Iterator[Item]:
+def _keys(path: str, text: str, place: TomlPlace) -> Iterator[Item]:
     if place.keys == ("rules",):
         from promptls.rules.registry import RULES
 
         for rule in RULES:
             yield _key(rule.name, {"type": "string"}, rule.summary, text, place)
         return
+    if place.keys[:1] == ("metrics",) and place.keys[2:] in {(), ("columns",)} and len(place.keys) > 1:
+        for name, detail in metric_options(path, text, place.keys[:2]).items():
+            yield _key(name, {} if place.keys[2:] == () else {"type": "string"}, detail, text, place)
+    if place.keys[:1] == ("models",) and place.keys[2:] == ("parameters",):
+        for name, detail in _PARAMETERS.items():
+            yield _key(name, {}, detail, text, place)
     for name, schema in keys_at(place.keys).items():
         is_table = schema.get("type") == "object" and not place.keys
         if not is_table:
@@ -80,54 +109,14 @@ def _key(name: str, schema: Schema, detail: str, text: str, place: TomlPlace) ->
     return Item(name, "property", 10, text=f"{name} = ", snippet=f"{name} = {around}$0", detail=detail)
 
 
-def _values(snapshot: Snapshot, path: str, place: TomlPlace) -> Iterator[Item]:
+def _values(snapshot: Snapshot, path: str, text: str, place: TomlPlace) -> Iterator[Item]:
     schema = item_schema(schema_at(place.keys))
     if schema.get("type") == "boolean" and not place.quote:
         yield from (Item(word, "keyword", 10) for word in ("true", "false"))
-    elif schema.get("type", "string") in _IN_QUOTES:
-        for index, (name, detail) in enumerate(_names(snapshot, path, place.keys, schema)):
-            text = name if place.quote else f'"{name}"'
-            yield Item(name, "enum", 10 + min(index, 80), text=text, detail=detail, filter_text=name)
-
-
-def _names(snapshot: Snapshot, path: str, keys: tuple[str, ...], schema: Schema) -> Iterator[tuple[str, str]]:
-    """The texts that a setting may be, each with what it is."""
-    if "enum" in schema:
-        yield from ((str(each), "") for each in schema["enum"])
-        return
-    last = keys[-1] if keys else ""
-    if last in _FILES:
-        yield from ((item.label, "") for item in file_paths(str(Path(path).parent), _FILES[last]))
-    elif last == "encoding":
-        from promptls.tokens.encodings import ENCODING_NAMES
-
-        yield from ((name, "") for name in ENCODING_NAMES)
-    elif last == "provider":
-        from promptls.models.registry import PROVIDERS
-
-        yield from PROVIDERS.items()
-    elif last == "roles":
-        from promptls.systems.prompt_poet.vocabulary import ROLES
-
-        yield from ((role, "") for role in ROLES)
-    elif last == "metrics":
-        from promptls.metrics.registry import READY_METRICS
-
-        yield from ((name, "ready metric") for name in READY_METRICS)
-    elif last in {"default_model", "models"}:
-        yield from _models(snapshot, path)
-
-
-def _models(snapshot: Snapshot, path: str) -> Iterator[tuple[str, str]]:
-    from promptls.models.weights import LOCAL_MODELS
-
-    for name, model in snapshot.project(path).settings.models.items():
-        yield name, f"{model.provider}: {model.model}"
-    for name in LOCAL_MODELS:
-        yield f"local:{name}", "on this machine"
-    for name in snapshot.editor_models:
-        yield f"vscode:{name}", "of the editor"
-    yield "echo", "for tests"
+    elif schema.get("type", "string") in _IN_QUOTES or is_name(place.keys):
+        for index, (name, detail) in enumerate(names(snapshot, path, text, place.keys, schema)):
+            written = name if place.quote else f'"{name}"'
+            yield Item(name, "enum", 10 + min(index, 80), text=written, detail=detail, filter_text=name)
 
 
 def _short(schema: Schema) -> str:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from typing import Final
 
 from promptls.features.hover.hover import Hover, code
-from promptls.features.settings_file.place import names_in, place_in, root_of
+from promptls.features.settings_file.place import Keys, names_in, place_in, root_of
 from promptls.features.settings_file.schema import Schema, schema_at, type_words
+from promptls.features.settings_file.values import metric_options, value_beside
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
+
+_OPTION: Final = 3
+"""How many keys lead to an option of a metric: `metrics`, its name, and the option's."""
 
 
 def explain_setting(snapshot: Snapshot, path: str, offset: int) -> Hover | None:
@@ -30,10 +35,39 @@ def explain_setting(snapshot: Snapshot, path: str, offset: int) -> Hover | None:
     else:
         span = place.word
         name = text[span.start : span.end]
-        if place.what == "value" or not name:
+        if not name:
             return None
+        if place.what == "value":
+            said = value_text(place.keys, name)
+            return Hover(span, said) if said else None
         keys = (*place.keys, name)
+        if not schema_at(keys) and (said := _option_text(path, text, keys)):
+            return Hover(span, said)
     return Hover(span, said) if keys and (said := setting_text(keys)) else None
+
+
+def value_text(keys: Keys, name: str) -> str:
+    """What a value means, in Markdown; empty where nothing more is known than its name."""
+    last = keys[-1] if keys else ""
+    if last == "use" or (last == "metrics" and len(keys) > 1):
+        from promptls.metrics.registry import READY_METRICS, page_of_metric
+
+        return page_of_metric(name) if name in READY_METRICS else ""
+    if last in {"provider", "models", "default_model", "judge", "model"}:
+        from promptls.models.registry import PROVIDERS
+
+        provider = name.partition(":")[0]
+        return f"**{provider}**: {PROVIDERS[provider]}" if provider in PROVIDERS else ""
+    return ""
+
+
+def _option_text(path: str, text: str, keys: Keys) -> str:
+    """What an option of a metric is."""
+    if keys[:1] != ("metrics",) or len(keys) != _OPTION:
+        return ""
+    detail = metric_options(path, text, keys[:2]).get(keys[2])
+    use = value_beside(text, keys, "use")
+    return f"**{keys[2]}**: option of {code(use)}{', needed' if detail == 'needed' else ''}" if detail else ""
 
 
 def setting_names(path: str, label: str) -> tuple[str, ...]:
