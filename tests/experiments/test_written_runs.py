@@ -220,7 +220,6 @@ async def test_a_run_whose_function_or_prompt_changed_is_not_mixed_with_another(
         ('"input_tokens": 6,', {"max_tokens": 10}, "the budget of 10 tokens is spent after 2 of 4"),
         ("", {"max_tokens": 10}, "gives no number `input_tokens`"),
         ("", {"seed": 7}, "takes no `seed`"),
-        ("", {"repeats": 3}, "called once for each row"),
         ("", {"leave_one_out": True}, "whose prompts cannot be changed"),
         ("", {"engine": "ray"}, "no Ray cluster is asked for"),
         ("", {"rows": "depth > 1"}, "cannot be answered for row 1"),
@@ -247,6 +246,29 @@ async def test_a_seed_reaches_the_function_and_a_retry(project: Path) -> None:
     (project / "evals" / "evals.py").write_text(text)
     again = await run_in_process(RunRequest(retry_errors=first.manifest_path), lambda _: None)
     assert set(responses(again).values()) == {"7"}
+
+
+async def test_each_repeat_calls_the_function_again_with_the_next_seed_and_is_gone_on_with(
+    project: Path,
+) -> None:
+    text = EVALS.replace("experiment_name):", "experiment_name, seed=0):").replace(
+        '"response": text', '"response": f"{text} {seed}"'
+    )
+    (project / "evals" / "evals.py").write_text(text)
+    with pytest.raises(Failure, match="after 5 of 12 results"):
+        await run_here(request(project, repeats=3, seed=7, max_calls=5, concurrency=1))
+    (journal,) = (project / "experiments").glob("*.partial.jsonl")
+    first = await run_here(RunRequest(resume=str(journal)))
+    (project / "evals" / "evals.py").write_text(text.replace("raise RuntimeError", "str"))
+    second = await run_in_process(RunRequest(retry_errors=first.manifest_path), lambda _: None)
+    for finished, failed in ((first, 3), (second, 0)):
+        rows = list(csv.DictReader(Path(finished.results).read_text("utf-8").splitlines()))
+        assert [(row["row_number"], row["repeat"]) for row in rows] == [
+            (str(number), str(repeat)) for number in (1, 2, 3, 4) for repeat in (1, 2, 3)
+        ]
+        good = [row["response"] for row in rows if not row["error"]]
+        assert good[:3] == ["a 7", "a 8", "a 9"]
+        assert len(good) == 12 - failed
 
 
 async def test_many_rows_ask_first_where_nobody_knows_what_they_cost(project: Path) -> None:

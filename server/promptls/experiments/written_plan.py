@@ -50,6 +50,15 @@ class WrittenPlan:
     """The model that the function was told to ask; the experiment's name where it is not told."""
     told_model: str | None = None
     """The model that the function was told to ask, by whoever runs it or by the project."""
+    repeats: int = 1
+    """How often the function is called with each row."""
+
+    def arguments_of(self, repeat: int) -> dict[str, Any]:
+        """What the function is called with beside a row; with a seed, each repeat has the next one."""
+        arguments = dict(self.arguments)
+        if isinstance(seed := arguments.get(_SEED_PARAMETER), int):
+            arguments[_SEED_PARAMETER] = seed + repeat - 1
+        return arguments
 
     @property
     def is_asynchronous(self) -> bool:
@@ -119,6 +128,7 @@ def _again(request: RunRequest, header: Mapping[str, Any], folder: Path) -> Writ
         experiment=header["experiment"],
         models=[model] if model else [],
         seed=settings.get("seed"),
+        repeats=settings.get("repeats"),
         rows=(header.get("dataset") or {}).get("rows"),
     )
     path = Path(os.path.normpath(folder / written_in))
@@ -164,6 +174,7 @@ def written_plan(experiment: PythonExperiment, request: RunRequest) -> WrittenPl
         metrics,
         told or experiment.name,
         told,
+        request.repeats or 1,
     )
 
 
@@ -189,12 +200,6 @@ def _check_options(experiment: PythonExperiment, request: RunRequest) -> None:
             f"the experiment `{experiment.name}` is a Python function, whose prompts cannot be changed",
             place,
             "choose an experiment that the prompt declares",
-        )
-    if request.repeats is not None and request.repeats > 1:
-        raise WrongUse(
-            f"the experiment `{experiment.name}` is a Python function, which is called once for each row",
-            place,
-            "repeat the call inside the function",
         )
 
 

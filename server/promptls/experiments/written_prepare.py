@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from promptls.experiments.budget import Budget
 from promptls.experiments.events import Planned
@@ -25,6 +25,9 @@ from promptls.models.registry import find_model
 from promptls.text.failure import FilePlace, WrongUse
 from promptls.workspace.project_settings import find_project
 
+Answered: TypeAlias = Mapping[tuple[int, int], str]
+"""The hashes of the rows that need no call, by number and repeat; empty where none is known."""
+
 
 @dataclass(frozen=True, slots=True)
 class PreparedWritten:
@@ -33,8 +36,7 @@ class PreparedWritten:
     plan: WrittenPlan
     request: RunRequest
     planned: Planned
-    answered: Mapping[int, str]
-    """The hashes of the rows that need no call, by their numbers; empty where none is known."""
+    answered: Answered
     journal: Journal | None = None
     header: dict[str, Any] | None = None
     retried: RunSummary | None = None
@@ -45,9 +47,14 @@ class PreparedWritten:
         request = self.request
         return Budget(request.max_calls, request.max_tokens, request.max_cost)
 
-    def is_due(self, row: NumberedRow) -> bool:
+    @property
+    def results(self) -> int:
+        """How many results the run has: rows x repeats."""
+        return self.planned.rows * self.plan.repeats
+
+    def is_due(self, row: NumberedRow, repeat: int) -> bool:
         """Whether the function is to be called with the row."""
-        return _is_due(row, self.answered)
+        return _is_due(row, repeat, self.answered)
 
 
 @contextmanager
@@ -74,13 +81,15 @@ def prepared_written(written: WrittenRequest) -> Iterator[PreparedWritten]:
     try:
         os.chdir(Path(experiment.file).parent)
         plan = written_plan(experiment, request)
-        answered: dict[int, str] = {}
+        answered: dict[tuple[int, int], str] = {}
         if journal is not None and header is not None:
             _check_same(plan, header, journal)
-            journal.read_back([plan.asked_model], 1)
-            answered = {each.number: each.digest for each in journal.results() if each.error is None}
+            journal.read_back([plan.asked_model], plan.repeats)
+            answered = {
+                (each.number, each.repeat): each.digest for each in journal.results() if each.error is None
+            }
         elif retried is not None:
-            answered = {each.number: each.digest for each in good_rows(retried)}
+            answered = {(each.number, each.repeat): each.digest for each in good_rows(retried)}
         planned = _planned(plan, answered)
         yield PreparedWritten(plan, request, planned, answered, journal, header, retried)
     finally:
@@ -88,14 +97,18 @@ def prepared_written(written: WrittenRequest) -> Iterator[PreparedWritten]:
             journal.close()
 
 
-def _is_due(row: NumberedRow, answered: Mapping[int, str]) -> bool:
+def _is_due(row: NumberedRow, repeat: int, answered: Answered) -> bool:
     # A row that the data set gives otherwise by now is another one.
-    return row.number not in answered or answered[row.number] not in {"", row.digest}
+    known = answered.get((row.number, repeat))
+    return known is None or known not in {"", row.digest}
 
 
-def _planned(plan: WrittenPlan, answered: Mapping[int, str]) -> Planned:
+def _planned(plan: WrittenPlan, answered: Answered) -> Planned:
     rows = plan.rows.count()
-    calls = sum(_is_due(row, answered) for row in plan.rows) if answered else rows
+    calls = rows * plan.repeats
+    if answered:
+        repeats = range(1, plan.repeats + 1)
+        calls = sum(_is_due(row, repeat, answered) for row in plan.rows for repeat in repeats)
     if not rows:
         raise WrongUse(
             f"no row of the data set is chosen by `{plan.rows.choice.text}`"
@@ -133,7 +146,8 @@ def _question(plan: WrittenPlan, calls: int) -> str | None:
         if model is not None and not is_paid(model):
             return None
     name = plan.experiment.name
-    return f"The run calls `{name}` for {calls:,} rows, and what that costs is not known. Run it?"
+    what = f"for {calls:,} rows" if plan.repeats == 1 else f"{calls:,} times"
+    return f"The run calls `{name}` {what}, and what that costs is not known. Run it?"
 
 
 def _check_same(plan: WrittenPlan, header: Mapping[str, Any], journal: Journal) -> None:

@@ -45,10 +45,10 @@ async def run_written(prepared: PreparedWritten, on_event: Callable[[Event], Non
     try:
         finished = await run.to_its_end(begun)
     except asyncio.CancelledError:
-        on_event(Stopped(journal.count, prepared.planned.rows, str(journal.path)))
+        on_event(Stopped(journal.count, prepared.results, str(journal.path)))
         raise
     except BudgetSpentError as spent:
-        on_event(Stopped(journal.count, prepared.planned.rows, str(journal.path), spent.message))
+        on_event(Stopped(journal.count, prepared.results, str(journal.path), spent.message))
         raise
     except Failure:
         if not journal.count:
@@ -85,8 +85,8 @@ class _Run:
         """The table and the manifest are written, and the journal is gone."""
         plan, journal = self._plan, self._journal
         self._begin(begun)
-        rows, metrics = self._prepared.planned.rows, map(described_metric, plan.metrics.values())
-        self._on_event(Started(journal.name, rows, 0, 0, str(journal.path), journal.count, list(metrics)))
+        results, metrics = self._prepared.results, map(described_metric, plan.metrics.values())
+        self._on_event(Started(journal.name, results, 0, 0, str(journal.path), journal.count, list(metrics)))
         await self._call_all()
         table = journal.path.with_name(f"{journal.name}.csv")
         write_written_table(table, journal, plan.experiment.name)
@@ -100,26 +100,35 @@ class _Run:
             self._journal.forget_failed()
             return
         begun["run"] = self._journal.name
-        self._journal.describe(begun, [self._plan.asked_model], 1)
+        self._journal.describe(begun, [self._plan.asked_model], self._plan.repeats)
         if self._prepared.retried is not None:
             for result in good_rows(self._prepared.retried):
                 self._journal.append(result)
 
     async def _call_all(self) -> None:
         plan, request = self._plan, self._request
-        function = RowFunction(plan.function, (), plan.arguments, plan.model, request.timeout)
+        functions = [
+            RowFunction(plan.function, (), plan.arguments_of(repeat), plan.model, request.timeout)
+            for repeat in range(1, plan.repeats + 1)
+        ]
         at_once = request.concurrency or (DEFAULT_CONCURRENCY if plan.is_asynchronous else 1)
-        due = (row for row in plan.rows if self._prepared.is_due(row))
-        await done_at_once(lambda: self._work(due, function), at_once)
-        check_spending(self._spending, self._journal, self._prepared.planned.rows, "rows")
+        due = (
+            (row, repeat, function)
+            for row in plan.rows
+            for repeat, function in enumerate(functions, start=1)
+            if self._prepared.is_due(row, repeat)
+        )
+        await done_at_once(lambda: self._work(due), at_once)
+        what = "rows" if plan.repeats == 1 else "results"
+        check_spending(self._spending, self._journal, self._prepared.results, what)
 
-    async def _work(self, due: Iterator[NumberedRow], function: RowFunction) -> None:
-        for row in due:
+    async def _work(self, due: Iterator[tuple[NumberedRow, int, RowFunction]]) -> None:
+        for row, repeat, function in due:
             expected = Expected()
             if not self._spending.allows(expected):
                 return
             outcome = await function.call(row.row)
-            result = self._result(row, outcome)
+            result = self._result(row, repeat, outcome)
             self._journal.append(result)
             self._settle(expected, result)
             self._tell(result)
@@ -145,7 +154,7 @@ class _Run:
         self._done += 1
         seconds = time.perf_counter() - self._began
         rate = self._done / max(seconds, 1e-9)
-        total = max(self._prepared.planned.rows, self._journal.count)
+        total = max(self._prepared.results, self._journal.count)
         scores = {name: score.value for name, score in result.scores.items()}
         left = (total - self._journal.count) / rate
         self._on_event(
@@ -162,7 +171,7 @@ class _Run:
             )
         )
 
-    def _result(self, row: NumberedRow, outcome: RowOutcome) -> RowResult:
+    def _result(self, row: NumberedRow, repeat: int, outcome: RowOutcome) -> RowResult:
         given = outcome.result
         columns = given if isinstance(given, dict) else dict(given.model_dump())
         # What a file can hold of it: a run that is gone on with reads it back from there.
@@ -179,7 +188,7 @@ class _Run:
             row.number,
             row.number - 1,
             self._plan.asked_model,
-            1,
+            repeat,
             values,
             scores=scores,
             error=outcome.error,

@@ -70,7 +70,7 @@ def good_rows(run: RunSummary) -> Iterator[RowResult]:
             number,
             number - 1,
             cells["model"],
-            1,
+            int(cells["repeat"]) if cells.get("repeat", "").isdigit() else 1,
             values,
             scores=scores,
             digest=cells.get("row_hash") or "",
