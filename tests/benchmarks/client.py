@@ -33,6 +33,7 @@ class Client:
         self.folder = folder
         self.pulls = False
         self.takes_whole_texts = False
+        self._reports: dict[str, dict[str, Any]] = {}
         self._next_id = 0
 
     def __enter__(self) -> Self:
@@ -86,8 +87,13 @@ class Client:
     def wait_for_diagnostics(self, uri: str, version: int) -> list[Any]:
         """The diagnostics of this version of a document; of servers that name none, the next ones."""
         if self.pulls:
-            report = self.request("textDocument/diagnostic", {"textDocument": {"uri": uri}})
-            return list(report["items"])
+            params: dict[str, Any] = {"textDocument": {"uri": uri}}
+            if uri in self._reports:  # as editors do, which are told then where nothing has changed
+                params["previousResultId"] = self._reports[uri].get("resultId")
+            report = self.request("textDocument/diagnostic", params)
+            if report["kind"] == "full":
+                self._reports[uri] = report
+            return list(self._reports[uri]["items"])
         while True:
             message = self._read()
             if message.get("method") == "textDocument/publishDiagnostics":

@@ -4,7 +4,8 @@
 
 A server on this machine answers each request after the same time. First a bare asyncio client with the
 same HTTP library asks for all rows, with as many requests at once; then a run of promptls does, which also
-keeps each row on disk, scores it and keeps the answer in the cache. Exit code 1 where the run is more than
+keeps each row on disk, scores it with four metrics, three of them functions of a user's file, and keeps the
+answer in the cache. Exit code 1 where the run is more than
 10 % slower, its memory grows with the rows, or a cancelled run takes more than a second to end.
 """
 
@@ -25,7 +26,11 @@ PROMPT = """\
 input_keys: [text]
 output_key: answer
 experiments:
-  main: {{dataset: rows.csv, models: [office], metrics: [exact_match], concurrency: {concurrency}}}
+  main:
+    dataset: rows.csv
+    models: [office]
+    metrics: [exact_match, metrics.py:length, metrics.py:words, metrics.py:right]
+    concurrency: {concurrency}
 ---#}}
 - name: rules
   role: system
@@ -35,6 +40,22 @@ experiments:
   role: user
   content: |
     {{{{ escape_special_characters(text) }}}}
+"""
+
+METRICS = """\
+from promptls import MetricResult, discrete_metric, numeric_metric
+
+@numeric_metric()
+def length(response):
+    return len(response)
+
+@numeric_metric()
+def words(response, text):
+    return len(set(response.split()) & set(text.split()))
+
+@discrete_metric(allowed_values=["yes", "no"])
+def right(response, expected_answer):
+    return MetricResult("yes" if response == expected_answer else "no", f"expected {expected_answer}")
 """
 
 MOST_SLOWER = 1.10
@@ -99,6 +120,7 @@ def write_folder(folder: Path, url: str, rows: int, concurrency: int) -> Path:
     )
     lines = [f"{number},text {number},fine" for number in range(rows)]
     (folder / "rows.csv").write_text("\n".join(["id,text,answer", *lines, ""]), encoding="utf-8")
+    (folder / "metrics.py").write_text(METRICS, encoding="utf-8")
     prompt = folder / "ask.yml.j2"
     prompt.write_text(PROMPT.format(concurrency=concurrency), encoding="utf-8")
     return prompt

@@ -1,0 +1,91 @@
+"""What the keystroke benchmark is to show, as ratios within one run, and how far it does."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+Times = dict[str, list[float]]
+"""The seconds that each server took, again and again, by the server's name."""
+REQUESTS: Final = ("hover", "completion", "definition")
+
+
+class Goal(NamedTuple):
+    """A ratio of two servers' times, and what it is to be for templates of so many lines.
+
+    `at_most` says on which side of the bounds it is to stay.
+    """
+
+    title: str
+    row: str
+    over: str
+    under: str
+    percentile: int
+    bounds: Mapping[int, float]
+    at_most: bool = True
+
+
+GOALS: Final = (
+    Goal(
+        "keystroke, p50 over the empty server's",
+        "keystroke",
+        "promptls",
+        "empty",
+        50,
+        {50: 1.5, 500: 1.5, 5000: 1.2, 50000: 0.6},
+    ),
+    Goal(
+        "keystroke, p50 of jinja-lsp over ours",
+        "keystroke",
+        "jinja-lsp",
+        "promptls",
+        50,
+        {500: 7, 5000: 120, 50000: 300},
+        at_most=False,
+    ),
+    *(
+        Goal(
+            f"{request} behind an edit, p95 over the empty server's",
+            f"{request} behind an edit",
+            "promptls",
+            "empty",
+            95,
+            {50: 2, 500: 2, 5000: 1.5, 50000: 1},
+        )
+        for request in REQUESTS
+    ),
+)
+
+
+def percentile(times: list[float], percent: int) -> float:
+    """The time that so many percent of the times stay below."""
+    if len(times) == 1:
+        return times[0]
+    if percent == 50:
+        return statistics.median(times)
+    return statistics.quantiles(times, n=100, method="inclusive")[percent - 1]
+
+
+def print_goals(measured: Mapping[tuple[str, int], Times]) -> None:
+    """Print each ratio beside its bound, for the lengths and servers that were measured."""
+    lengths = sorted({lines for _, lines in measured})
+    print(f"\n{'ratios, with what they are to be':<56}" + "".join(f"{lines:>18}" for lines in lengths))
+    for goal in GOALS:
+        cells = [_cell(goal, measured.get((goal.row, lines), {}), lines) for lines in lengths]
+        if any(cells):
+            print(f"{goal.title:<56}" + "".join(f"{cell:>18}" for cell in cells))
+
+
+def _cell(goal: Goal, times: Times, lines: int) -> str:
+    """The ratio, its bound, and a cross where it is not met; empty where it cannot be told."""
+    over, under = times.get(goal.over), times.get(goal.under)
+    if not over or not under:
+        return ""
+    ratio = percentile(over, goal.percentile) / percentile(under, goal.percentile)
+    number = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2f}"
+    bound = goal.bounds.get(lines)
+    if bound is None:
+        return number
+    is_met = ratio <= bound if goal.at_most else ratio >= bound
+    return f"{number} ({'≤' if goal.at_most else '≥'} {bound:g}){' ' if is_met else '✗'}"
