@@ -11,7 +11,11 @@ from lsprotocol import types
 from promptls.protocol.method_table import METHODS
 
 Json = dict[str, Any]
-_REQUESTS = [method.name for method in METHODS if types.METHOD_TO_TYPES[method.name][1] is not None]
+_REQUESTS = [
+    method.name
+    for method in METHODS
+    if method.name in types.METHOD_TO_TYPES and types.METHOD_TO_TYPES[method.name][1] is not None
+]
 _ENDS = {types.SHUTDOWN, types.INITIALIZE}
 _ITEM_METHODS = {
     types.CALL_HIERARCHY_INCOMING_CALLS: "item",

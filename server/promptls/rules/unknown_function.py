@@ -57,11 +57,14 @@ from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.ways import Way, ways_to
 
 _CALLABLE_KINDS = ("macro", "import")
+_ALWAYS_THERE = GLOBALS | INJECTED
 _NO_FUNCTIONS = frozenset({"self", "token_limit"})
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The calls of names that nothing provides."""
+    if context.template.names.called_names <= _ALWAYS_THERE:
+        return
     ways = [way for way in ways_to(context.snapshot, context.path) if way.reference is not None]
     declared = declared_names(context)
     if declared is None and ways:
@@ -116,7 +119,7 @@ def _calls_but_of(context: FileContext, known: frozenset[str]) -> Iterator[Readi
 def _own_suggestions(context: FileContext) -> frozenset[str]:
     names = context.template.names
     bound = frozenset[str]().union(*(names.bound_names(kind) for kind in _CALLABLE_KINDS))
-    return (bound | GLOBALS | INJECTED) - _NO_FUNCTIONS
+    return (bound | _ALWAYS_THERE) - _NO_FUNCTIONS
 
 
 def _files(way: Way) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ from collections.abc import Iterator
 
 from promptls.meaning.kind import Kind
 from promptls.meaning.scopes import INJECTED
+from promptls.rules.aspects import declarations, files, names, problems, references
 from promptls.rules.expected_keys import expected_keys
 from promptls.rules.removed_input import removed_input
 from promptls.rules.rule import FileContext, Finding, Rule
@@ -69,6 +70,11 @@ def check(context: FileContext) -> Iterator[Finding]:
             yield Finding(key.span, message, removed_input(context, key), unnecessary=True)
 
 
+def _expected(context: FileContext) -> object:
+    """The data that the parts say they expect, as an aspect of the file."""
+    return expected_keys(context.template)
+
+
 RULE = Rule(
     name="unused-input",
     summary="an input that is declared and never read",
@@ -76,4 +82,5 @@ RULE = Rule(
     module=__name__,
     kinds=frozenset({Kind.PARTS}),
     check=check,
+    looks_at=(declarations, names, references, problems, files, _expected),
 )
