@@ -57,7 +57,6 @@ def extension() -> Path:
         for folder in (
             "vscode-client/src",
             "vscode-client/icons",
-            "vscode-client/starter",
             "vscode-client/walkthrough",
             "grammars",
             "server/promptls",

@@ -160,3 +160,11 @@ def _is_below(process: int) -> bool:
         stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
         process = int(stat.rpartition(")")[2].split()[1])
     return False
+
+
+async def test_the_files_of_a_new_prompt_can_be_had(code: Editor) -> None:
+    made = await code.command("newPrompt", prompt="reviews", beside=["sample", "dataset", "experiment"])
+
+    assert list(vars(made.files)) == ["reviews.yml.j2", "samples/reviews.yml", "datasets/reviews.csv"]
+    with pytest.raises(JsonRpcException, match="there is no kind `poem`"):
+        await code.command("newPrompt", prompt="reviews", kind="poem")

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { Session } from "./session";
 
 interface Starter extends vscode.QuickPickItem {
-  kind: "parts" | "object" | "evaluation";
+  prompt: "parts" | "object" | "evaluation";
   /** What stands beside the prompt. */
   beside: ("sample" | "dataset" | "experiment")[];
 }
@@ -14,17 +14,17 @@ const STARTERS: readonly Starter[] = [
   {
     label: "Prompt",
     detail: "Parts with roles, and samples to preview it with",
-    kind: "parts",
+    prompt: "parts",
     beside: ["sample"],
   },
   {
     label: "Prompt With an Experiment",
     detail: "Also a data set, over which it is run on a small model on this machine",
-    kind: "parts",
+    prompt: "parts",
     beside: ["sample", "dataset", "experiment"],
   },
-  { label: "Prompt Object", detail: "Instruction, inputs and examples, as Ragas has them", kind: "object", beside: ["sample"] },
-  { label: "Evaluation Prompt", detail: "For OpenCompass, with a data set", kind: "evaluation", beside: ["dataset"] },
+  { label: "Prompt Object", detail: "Instruction, inputs and examples, as Ragas has them", prompt: "object", beside: ["sample"] },
+  { label: "Evaluation Prompt", detail: "For OpenCompass, with a data set", prompt: "evaluation", beside: ["dataset"] },
 ];
 
 /** Makes the chosen files in the workspace's folder, and opens the prompt; no file is ever overwritten. */
@@ -50,8 +50,8 @@ export async function newPrompt(session: Session): Promise<void> {
   if (typed === undefined) {
     return;
   }
-  const { kind, beside } = starter;
-  const argument = { name: withoutEnding(typed), kind, beside };
+  const { prompt: kind, beside } = starter;
+  const argument = { prompt: withoutEnding(typed), kind, beside };
   try {
     const { files } = await session.execute<{ files: Record<string, string> }>("promptls.newPrompt", argument);
     const made = Object.entries(files).map(([path, text]) => ({ uri: vscode.Uri.joinPath(place, path), text }));

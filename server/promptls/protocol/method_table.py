@@ -160,6 +160,7 @@ METHODS: Final = (
 )
 
 COMMANDS: Final = {
+    "promptls.newPrompt": "commands.new_prompt:new_prompt",
     "promptls.preview": "commands.preview:preview",
     "promptls.previewTokens": "commands.preview_answers:preview_tokens",
     "promptls.previewRows": "commands.preview_answers:preview_rows",

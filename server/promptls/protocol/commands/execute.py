@@ -46,7 +46,10 @@ async def execute(session: Session, params: types.ExecuteCommandParams) -> Any:
 
 
 def _sentence(failure: Failure) -> str:
-    """The failure as one text: where, what is wrong, what to do about it."""
-    place = f"{failure.place.text()}: " if failure.place else ""
+    """The failure as one text: what is wrong, what to do about it, and where.
+
+    A notification shows the beginning of a text, and paths are long.
+    """
+    place = f" ({failure.place.text()})" if failure.place else ""
     remedy = f"; {failure.remedy}" if failure.remedy else ""
-    return f"{place}{failure.message}{remedy}"
+    return f"{failure.message}{remedy}{place}"
