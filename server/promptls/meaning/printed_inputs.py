@@ -103,11 +103,8 @@ def shape_kind(shape: Shape | None, keys: tuple[str, ...]) -> str:
 
 
 def _printed(chunk: Chunk) -> Iterator[PrintedInput]:
-    contents = chunk_contents(chunk)
-    if not contents:
-        return
-    sources = _Sources(chunk)
-    for content in contents:
+    sources: _Sources | None = None
+    for content in chunk_contents(chunk):
         indent = block_indent(chunk, content) if content.is_block else None
         for tag in tags_in(chunk, content):
             if tag.kind != "output" or tag.unclosed:
@@ -121,6 +118,7 @@ def _printed(chunk: Chunk) -> Iterator[PrintedInput]:
             expression = _outer_span(tag, whole).shifted(tag.span.start)
             seen: set[str] = set()
             for value in _unescaped(whole, indent):
+                sources = sources or _Sources(chunk)
                 found = sources.input_of(value, tag)
                 if found is None:
                     continue

@@ -176,6 +176,8 @@ def _shown_lines(chunk: Chunk, content: Content, tags: list[Tag]) -> list[int]:
 
 def _written_lines(chunk: Chunk, start: int, end: int) -> set[int]:
     """The lines between two places on which a word stands."""
+    if not chunk.text[start:end].strip():
+        return set()
     found = set()
     line = _line_of(chunk, start)
     while line < len(chunk.line_starts) and chunk.line_starts[line] < end:

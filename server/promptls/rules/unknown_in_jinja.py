@@ -8,6 +8,7 @@ its own is an `if`. Then it fails when it is reached.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from promptls.rules.misspelt import misspelt
@@ -15,7 +16,7 @@ from promptls.rules.rule import FileContext, Finding
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Piece, chunks_where, united
 from promptls.syntax.jinja.nodes import Conditional, Constant, Expression, Filter, Statement, Test, children
-from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.statements import parse_tag
 from promptls.text.span import Span
 
 _NAMING: Final[Mapping[type, Mapping[str, int]]] = {
@@ -42,6 +43,8 @@ class Unknown:
         self._kind = kind
         self._word = word
         self._known = known
+        self._in_tag = lru_cache(maxsize=1024)(self._find_in_tag)
+        """What is found in a tag, kept by the tag's text as its tree is."""
         self._uses: Callable[[Piece], bool] = united(
             lambda chunk: bool(self._in_chunk(chunk)), any, of_tags=True
         )
@@ -81,10 +84,16 @@ class Unknown:
     def _find(self, chunk: Chunk) -> Iterator[_Use]:
         for tag in chunk.tags:
             if tag.kind in {"output", "statement"}:
-                statement = tag_tree(tag).statement
-                for expression, is_soft in _parts(statement):
-                    for use in self._in_expression(expression, is_soft=is_soft):
-                        yield use._replace(span=use.span.shifted(tag.span.start), tag=tag.span.start)
+                for use in self._in_tag(tag.text, tag.inner_start, tag.inner_end):
+                    yield use._replace(span=use.span.shifted(tag.span.start), tag=tag.span.start)
+
+    def _find_in_tag(self, text: str, inner_start: int, inner_end: int) -> tuple[_Use, ...]:
+        statement = parse_tag(text, inner_start, inner_end).statement
+        return tuple(
+            use
+            for expression, is_soft in _parts(statement)
+            for use in self._in_expression(expression, is_soft=is_soft)
+        )
 
     def _named_in(self, node: Expression) -> Iterator[_Use]:
         """The unknown name that is handed to a filter as a text: `map("uper")`, `select("oddd")`."""
