@@ -19,6 +19,7 @@ RULES = {
     "unknown-model",
     "example-in-dataset",
     "invalid-sample",
+    "reserved-input",
 }
 
 

@@ -28,6 +28,7 @@ def test_a_mistake_with_names_is_found(fixture: str) -> None:
 
 SILENT = cases("input_rules_silent")
 RULES = (
+    "reserved-input",
     "undefined-variable",
     "undeclared-input",
     "unknown-function",

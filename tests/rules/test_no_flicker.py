@@ -77,6 +77,18 @@ KEY
 retriever: {type: ZeroRetrievr}
 reader_cfg: {input_columns: [question], output_column: answer}
 """
+DIALOGUE = """\
+infer_cfg:
+  prompt_template:
+    type: PromptTemplate
+    template:
+      round:
+        KEY
+        - {role: BOT, promt: "{answer}"}
+  retriever: {type: ZeroRetriever}
+  inferencer: {type: GenInferencer, max_out_ln: 10}
+reader_cfg: {input_columns: [question], output_colum: answer}
+"""
 BLOCKS = {
     "if": "{% if tone == 'kind' and greeting %}Be kind.{% endif %}",
     "if with else": "{% if tone %}x{% elif ticket %}y{% else %}z{% endif %}",
@@ -221,3 +233,10 @@ def test_typing_a_key_on_which_others_depend_changes_no_finding_about_other_thin
     found = [each for each in flickers(template, line, line) if not any(rule in each for rule in ABOUT_KEYS)]
 
     assert found == []
+
+
+@pytest.mark.parametrize(
+    "typed", ["- {role: HUMAN, prompt: Why}", "- role: HUMAN", "- {role: HUMAN, prompt: [a, b]}"]
+)
+def test_typing_a_turn_of_a_dialogue_changes_no_finding_elsewhere_for_a_while(typed: str) -> None:
+    assert flickers(DIALOGUE, "KEY", typed) == []

@@ -25,7 +25,12 @@ def removed_tag(located: Located, offset: int) -> Edit | None:
 
     None where there is no tag, and where its block does not end in its chunk.
     """
-    chunk = located.chunk
+    span = block_span(located.chunk, offset)
+    return Edit(whole_lines(located.chunk, span).shifted(located.start), "") if span is not None else None
+
+
+def block_span(chunk: Chunk, offset: int) -> Span | None:
+    """The span of the tag at `offset`, with the block that it opens; None where that ends in no tag of the chunk."""
     number = tag_at(chunk, offset)
     if number is None:
         return None
@@ -36,7 +41,7 @@ def removed_tag(located: Located, offset: int) -> Edit | None:
         if closing is None:
             return None
         end = chunk.tags[closing].span.end
-    return Edit(whole_lines(chunk, Span(tag.span.start, end)).shifted(located.start), "")
+    return Span(tag.span.start, end)
 
 
 def _opens_block(tag: Tag) -> bool:

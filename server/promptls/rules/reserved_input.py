@@ -2,7 +2,9 @@
 
 ## What it does
 
-Reports `token_limit` and `escape_special_characters` among `input_keys`, and among the inputs of an example.
+Reports `token_limit` and `escape_special_characters` among `input_keys`, and among the inputs of an example
+or of a sample. Only Prompt Poet keeps these names for itself: prompt objects and evaluation prompts may have
+them.
 
 ## Why is this bad?
 
@@ -39,8 +41,9 @@ from collections.abc import Iterator
 
 from promptls.meaning.scopes import INJECTED
 from promptls.rules.removed_input import removed_input
-from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import key_text
+from promptls.text.failure import Failure
 
 
 def check(context: FileContext) -> Iterator[Finding]:
@@ -55,6 +58,23 @@ def check(context: FileContext) -> Iterator[Finding]:
             name = key_text(entry)
             if name in INJECTED and name not in known:
                 yield Finding(entry.key.span, _message(name))
+    yield from _in_samples(context)
+
+
+def _in_samples(context: FileContext) -> Iterator[Finding]:
+    """The samples that hold a reserved name, told where the header names their file."""
+    span = context.template.declarations.value_span("samples")
+    if span is None or not context.template.declarations.settings.samples:
+        return
+    from promptls.rendering.samples import file_samples
+
+    try:
+        samples = file_samples(context.template, context.path)
+    except Failure:  # `invalid-sample` tells it
+        return
+    for sample in samples:
+        for name in sorted(INJECTED.intersection(sample.data)):
+            yield Finding(span, f"the sample `{sample.name}` has `{name}`: {_message(name)}")
 
 
 def _message(name: str) -> str:
@@ -66,6 +86,6 @@ RULE = Rule(
     summary="an input whose name Prompt Poet keeps for itself",
     severity="error",
     module=__name__,
-    kinds=DECLARING_KINDS,
+    kinds=PARTS_KINDS,
     check=check,
 )

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Reports macros that neither the file nor anything it includes names. A file that has no parts of its
-own, or that another file imports, is taken for a library.
+Reports macros that neither the file nor anything it includes names, and those that only they themselves
+call. A file that has no parts of its own, or that another file imports, is taken for a library.
 
 ## Why is this bad?
 
@@ -31,10 +31,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.meaning.scopes import Binding
 from promptls.rules.aspects import files, names, problems, references
-from promptls.rules.removed_tag import removed_tag
+from promptls.rules.removed_tag import block_span, removed_tag
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Fix, Rule
-from promptls.rules.unread_names import unread
+from promptls.rules.unread_names import may_be_read_in_broken_text, unread
+from promptls.workspace.contract import contract_of, names_handed_on
 
 
 def check(context: FileContext) -> Iterator[Finding]:
@@ -42,10 +44,37 @@ def check(context: FileContext) -> Iterator[Finding]:
     if not context.template.has_parts:
         return
     for binding in unread(context, "macro"):
-        located = context.template.source.located(binding.span.start)
-        removal = removed_tag(located, binding.span.start - located.start)
-        fixes = (Fix("Remove this macro", (removal,)),) if removal else ()
-        yield Finding(binding.span, f"nothing calls `{binding.name}`", fixes, unnecessary=True)
+        yield _finding(context, binding, f"nothing calls `{binding.name}`")
+    if context.snapshot.includers(context.path) or not contract_of(context.snapshot, context.path).is_whole:
+        return
+    names = context.template.names
+    called = names.bound_names("macro") & names.read_names - names_handed_on(context.snapshot, context.path)
+    for binding in names.bindings_of("macro") if called else ():
+        if (
+            binding.name in called
+            and not binding.name.startswith("_")
+            and _calls_only_itself(context, binding)
+        ):
+            yield _finding(context, binding, f"nothing but `{binding.name}` itself calls `{binding.name}`")
+
+
+def _calls_only_itself(context: FileContext, binding: Binding) -> bool:
+    """Whether every reading of a macro's name stands in the macro, as far as all of them are known."""
+    located = context.template.source.located(binding.span.start)
+    own = block_span(located.chunk, binding.span.start - located.start)
+    if own is None:
+        return False
+    span = own.shifted(located.start)
+    if any(not span.contains(each.span.start) for each in context.template.names.readings_of(binding.name)):
+        return False
+    return not may_be_read_in_broken_text(context, binding.name, span)
+
+
+def _finding(context: FileContext, binding: Binding, message: str) -> Finding:
+    located = context.template.source.located(binding.span.start)
+    removal = removed_tag(located, binding.span.start - located.start)
+    fixes = (Fix("Remove this macro", (removal,)),) if removal else ()
+    return Finding(binding.span, message, fixes, unnecessary=True)
 
 
 RULE = Rule(

@@ -25,6 +25,7 @@ _DECIDING_KEY: Final = re.compile(
 )
 _BARE_KEY: Final = re.compile(r"[A-Za-z_]\w*\s*")
 _INNER_KEY: Final = re.compile(r"[ ]+(?:-[ ]+)?[A-Za-z_]\w*[ ]*:(?=[ \r\n]|\Z)")
+_FLOW_ITEM: Final = re.compile(r"[ ]*-[ ]+(?=[{\[])")
 _BEGUN_INNER_KEY: Final = re.compile(r"[ ]+[A-Za-z_]\w*:?[^ ]*")
 _BEGUN_KEY: Final = re.compile(r"[A-Za-z_]\w*[ ]*(?::|$)", re.MULTILINE)
 _WAITING: Final = re.compile(r"(?::|(?:^|[ ])-|[: ][|>][-+0-9]*)\s*\Z", re.MULTILINE)
@@ -124,7 +125,7 @@ def _without_broken_values(block: str) -> str:
     head, *lines = block.splitlines(keepends=True)
     kept = [head]
     for line in lines:
-        key = _INNER_KEY.match(line)
+        key = _INNER_KEY.match(line) or _FLOW_ITEM.match(line)
         text = line.rstrip("\r\n")
         if key is None and _BEGUN_INNER_KEY.fullmatch(text):
             line = " " * len(text) + line[len(text) :]  # noqa: PLW2901 - the line as it is kept
