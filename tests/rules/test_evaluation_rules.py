@@ -31,6 +31,8 @@ API = (
 
 FOUND = {
     "an argument of a retriever that is being typed": "ice_template:\n  template: 'Q: {question}'\nprompt_template:\n  template: '</E>Q: {question}'\n  ice_token: '</E>'\nretriever: {type: FixKRetriever, fix_id\n           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ yaml-syntax\n",
+    "another name for `template` is one mistake": "prompt_template:\n  type: PromptTemplate\n  prompt: Q\n"
+    "  ^^^^^^ unknown-evaluation-key: `PromptTemplate` takes no `prompt`; did you mean `template`?\n" + ZERO,
     "a slip of `round` is one mistake": "prompt_template:\n  template:\n    begin: x\n    rounds: [{role: HUMAN, prompt: Q}]\n"
     "    ^^^^^^ invalid-ppl-template: this key makes the dialogue a mapping from labels; did you mean `round`?\n" + ZERO,
     "one label to choose from": "prompt_template:\n  template:\n  ^^^^^^^^ invalid-ppl-template: `PPLInferencer` has one label to choose from, `A`: every row gets it\n"

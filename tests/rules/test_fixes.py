@@ -21,6 +21,26 @@ FIXES = {
         "- name: a\n  sections:\n    - name: c\n      content: d\n",
         "Remove `content`",
     ),
+    "a brace that is not closed": (
+        "- name: a\n  content: |\n    {{ {1: b }}\n",
+        "- name: a\n  content: |\n    {{ {1: b }}}\n",
+        "Insert `}`",
+    ),
+    "a bracket that is not closed": (
+        "- name: a\n  content: '{{ f(b }}'\n",
+        "- name: a\n  content: '{{ f(b) }}'\n",
+        "Insert `)`",
+    ),
+    "an end tag in two words": (
+        "- name: a\n  content: '{% if b %}c{% end  if %}'\n",
+        "- name: a\n  content: '{% if b %}c{% endif %}'\n",
+        "Change to `endif`",
+    ),
+    "a tag with its letters in another order": (
+        "- name: a\n  content: '{% fi b %}c{% endif %}'\n",
+        "- name: a\n  content: '{% if b %}c{% endif %}'\n",
+        "Change to `if`",
+    ),
     "a name that is taken": (
         f"{PART}- name: a\n  content: c\n- name: a 2\n  content: d\n",
         f"{PART}- name: a 3\n  content: c\n- name: a 2\n  content: d\n",

@@ -25,6 +25,8 @@ def test_a_message_ends_with_the_nearest_name() -> None:
         ("contnet", "content", True),
         ("regex_replace", "replace", False),
         ("query2", "query", False),
+        ("question", "question_type", False),
+        ("contents", "content", True),
         ("extra", "text", False),
     ],
 )

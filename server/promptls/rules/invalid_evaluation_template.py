@@ -43,6 +43,7 @@ from promptls.rules.filled_in import BLANK, as_list, key_behind
 from promptls.rules.key_edits import without_entry
 from promptls.rules.mapping_edits import is_flow
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, Severity
+from promptls.rules.template_slip import unknown_alone
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
@@ -92,7 +93,7 @@ def _body(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) ->
             yield Finding(template.entry.key.span, f"`{template.name}` is a mapping with the key `template`")
         return
     if template.form is Form.MISSING:
-        if not evaluation.is_open:
+        if not evaluation.is_open and unknown_alone(template) is None:
             mapping = template.mapping
             fixes = key_behind(chunk, mapping.span, mapping.entries, f"template: {BLANK}")
             yield Finding(template.entry.key.span, f"`{template.name}` has no `template`", fixes)

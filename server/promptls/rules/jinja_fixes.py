@@ -16,10 +16,11 @@ from promptls.syntax.jinja.statements import KEYWORDS
 from promptls.syntax.problem import SyntaxProblem
 from promptls.syntax.source import Source
 from promptls.text.lines import line_end
-from promptls.text.nearest import nearest
 from promptls.text.span import Span
 
 _WRONG_END: Final = re.compile(r"expected `(end\w+)` instead of")
+_BRACKET: Final = re.compile(r"expected `([)\]}])` to close .* found the end of the tag")
+_MEANT: Final = re.compile(r"did you mean `(\w+)`")
 _SHORT: Final = 2
 """A word of so many letters is like too many keywords."""
 
@@ -45,6 +46,10 @@ def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -
         return
     if tag.kind == "raw" and tag.unclosed:
         yield from _ended(source, problem, located, tag, "raw")
+    bracket = _BRACKET.match(problem.message)
+    if bracket:
+        end = start + tag.inner_start + len(tag.text[tag.inner_start : tag.inner_end].rstrip())
+        yield Fix(f"Insert `{bracket[1]}`", (Edit(Span(end, end), bracket[1]),))
     if tag.kind != "statement":
         return
     statement = tag_tree(tag).statement
@@ -54,10 +59,7 @@ def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -
         title = f"Change to `{wrong_end.group(1)}`"
         yield Fix(title, (Edit(problem.span, wrong_end.group(1)),), preferred=True)
     elif keyword and keyword not in KEYWORDS:
-        meant = nearest(keyword, KEYWORDS)
-        if meant:
-            span = statement.keyword_span.shifted(start)
-            yield Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=len(keyword) > _SHORT)
+        yield from _known_tag(problem, tag, statement.keyword_span, start)
     elif len(problem.related) == len(("this", "and this")):
         yield from _swapped(source, problem)
     elif statement.opens_block and "expected `end" in problem.message:
@@ -68,9 +70,22 @@ def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -
             yield Fix("Remove this tag", (removal,))
 
 
+def _known_tag(problem: SyntaxProblem, tag: Tag, keyword: Span, start: int) -> Iterator[Fix]:
+    """The tag that an unknown one probably stands for; of `end if`, both words are changed."""
+    meant = _MEANT.search(problem.message)
+    if meant:
+        is_end = tag.text[keyword.start : keyword.end] == "end"
+        word = meant[1].removeprefix("end")
+        end = tag.text.index(word, keyword.end) + len(word) if is_end else keyword.end
+        edit = Edit(Span(keyword.start, end).shifted(start), meant[1])
+        yield Fix(f"Change to `{meant[1]}`", (edit,), preferred=keyword.end - keyword.start > _SHORT)
+
+
 def _closed(tag: Tag, start: int) -> Fix:
     """The delimiter that is missing, in place of a wrong one or behind the tag."""
     end = start + len(tag.text)
+    if tag.text[2:].endswith("}}") and tag.unclosed == "}}":
+        return Fix("Insert `}`", (Edit(Span(end - 2, end - 2), "}"),))
     if tag.text[2:].endswith(("}}", "%}")):
         wrong = tag.text[-2:]
         edit = Edit(Span(end - 2, end), tag.unclosed)

@@ -42,7 +42,8 @@ from typing import Final
 
 from promptls.meaning.evaluation import EvaluationTemplate, class_name, evaluation_of, turns_in
 from promptls.rules.misspelt import misspelt
-from promptls.rules.rule import EVALUATION_KINDS, Finding, Rule
+from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
+from promptls.rules.template_slip import TEMPLATE_KEYS, unknown_alone
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, key_text
@@ -54,13 +55,9 @@ from promptls.systems.opencompass.evaluation_keys import (
 )
 from promptls.systems.opencompass.template_keys import TURN_KEYS
 from promptls.systems.opencompass.vocabulary import INFERENCERS, MORE_INFERENCERS, TEMPLATE_TYPES
-from promptls.text.nearest import is_slip
+from promptls.text.nearest import is_close, is_slip
 from promptls.text.span import Span
 
-_TEMPLATE_KEYS: Final = {
-    "PromptTemplate": ("type", "template", "ice_token", "sep_token"),
-    "RawPromptTemplate": ("type", "messages", "format_variables", "ice_token"),
-}
 _SECTIONS: Final = ("begin", "round", "end")
 
 
@@ -85,10 +82,16 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
 def _in_template(template: EvaluationTemplate) -> Iterator[Finding]:
     yield from _class(template.mapping, TEMPLATE_TYPES, "template class")
     kind = class_name(template.mapping) or "PromptTemplate"
-    known = _TEMPLATE_KEYS.get(kind)
+    known = TEMPLATE_KEYS.get(kind)
+    alone = unknown_alone(template)
     for entry in template.mapping.entries if template.mapping and known else ():
         key = key_text(entry)
-        if key is not None and known and key not in known and key != "<<":
+        if entry is alone:
+            fix = Fix(
+                "Change to `template`", (Edit(entry.key.span, "template"),), is_close(key or "", "template")
+            )
+            yield Finding(entry.key.span, f"`{kind}` takes no `{key}`; did you mean `template`?", (fix,))
+        elif key is not None and known and key not in known and key != "<<":
             yield misspelt(entry.key.span, f"`{kind}` takes no `{key}`", key, known)
     for body in template.bodies:
         for section in _SECTIONS:

@@ -7,6 +7,8 @@ from difflib import SequenceMatcher, get_close_matches
 from typing import Final
 
 _CLOSE: Final = 0.75
+_ENDING: Final = 2
+"""How many letters may be too many at the end of a name that is misspelt, such as those of a plural."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -29,6 +31,9 @@ def is_close(word: str, meant: str) -> bool:
     """
     first, second = word.casefold(), meant.casefold()
     if [letter for letter in first if letter.isdigit()] != [letter for letter in second if letter.isdigit()]:
+        return False
+    shorter, longer = sorted((first, second), key=len)
+    if len(longer) - len(shorter) > _ENDING and (longer.startswith(shorter) or longer.endswith(shorter)):
         return False
     return SequenceMatcher(None, first, second).ratio() >= _CLOSE
 

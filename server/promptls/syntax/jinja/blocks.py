@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import Piece, united
 from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.slips import lacks_end, lacks_opening
 from promptls.syntax.jinja.statements import MIDDLES
 from promptls.syntax.problem import Related, SyntaxProblem
 from promptls.syntax.source import Source
@@ -144,16 +145,12 @@ def block_problems(source: Source) -> list[SyntaxProblem]:
     stack: list[BlockTag] = []
     crossed: list[_Crossed] = []
     early: dict[BlockTag, int] = {}
+    strays: list[_Crossed] = []
     for tag in loose_tags(source.root):
         if tag.action == "open":
             stack.append(tag)
         elif tag.action == "middle":
-            if not stack or stack[-1].keyword not in MIDDLES[tag.keyword]:
-                problems.append(_stray_middle(tag, stack))
-            elif stack[-1].action == "else":
-                problems.append(_behind_else(tag, stack[-1]))
-            elif tag.keyword == "else":
-                stack[-1] = stack[-1]._replace(action="else")
+            problems.append(_divided(tag, stack))
         elif any(opening.keyword == tag.keyword for opening in stack):
             while (opening := stack.pop()).keyword != tag.keyword:
                 crossed.append(_Crossed(opening, tag, len(problems)))
@@ -164,15 +161,32 @@ def block_problems(source: Source) -> list[SyntaxProblem]:
             problems[min(first, late.problem)] = _in_wrong_order(late, tag)
         elif wrong := _taken(crossed, lambda each: each.closing, tag):
             problems[wrong.problem] = _wrong_end(wrong)
-        else:
+        elif not lacks_opening(source, tag.keyword, tag.span):
+            strays += [_Crossed(opening, tag, len(problems)) for opening in stack[-1:]]
             message = f"`end{tag.keyword}` closes nothing: no `{tag.keyword}` is open here"
             problems.append(SyntaxProblem("jinja", tag.span, message))
-    problems += [_never_closed(source, opening) for opening in stack]
+    for opening in stack:
+        stray = next((each for each in strays if each.opening.span == opening.span), None)
+        if stray is not None:
+            problems[stray.problem] = _wrong_end(stray)
+        elif not lacks_end(source, opening.keyword, opening.span):
+            problems.append(_never_closed(source, opening))
     return [problem for problem in problems if problem is not None]
 
 
+def _divided(tag: BlockTag, stack: list[BlockTag]) -> SyntaxProblem | None:
+    """What is wrong with a tag that divides a block; the innermost block takes note of its `else`."""
+    if not stack or stack[-1].keyword not in MIDDLES[tag.keyword]:
+        return _stray_middle(tag, stack)
+    if stack[-1].action == "else":
+        return _behind_else(tag, stack[-1])
+    if tag.keyword == "else":
+        stack[-1] = stack[-1]._replace(action="else")
+    return None
+
+
 class _Crossed(NamedTuple):
-    """A block that another block's end tag has closed, and the number of the problem that says so."""
+    """A block that has another block's end tag, and the number of the problem that says so."""
 
     opening: BlockTag
     closing: BlockTag

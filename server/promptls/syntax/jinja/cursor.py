@@ -57,10 +57,10 @@ class TokenCursor:
             return True
         return False
 
-    def problem(self, span: Span, message: str, expected: str = "") -> None:
+    def problem(self, span: Span, message: str, expected: str = "", opened: Span | None = None) -> None:
         """Note what is wrong; of two problems at one place the first is kept."""
         if not any(known.span.start == span.start for known in self.problems):
-            self.problems.append(Problem(span, message, expected))
+            self.problems.append(Problem(span, message, expected, opened))
 
     def expect(self, text: str, opened: Token | None = None) -> None:
         """Move behind the operator `text`, or note that it is missing."""
@@ -68,8 +68,9 @@ class TokenCursor:
             return
         found = f"`{self.token.text}`" if self.token.kind != "end" else "the end of the tag"
         span = Span(self.token.start, max(self.token.end, self.token.start))
+        place = Span(opened.start, opened.end) if opened else None
         behind = f" to close `{opened.text}`" if opened else ""
-        self.problem(span, f"expected `{text}`{behind}, found {found}", text)
+        self.problem(span, f"expected `{text}`{behind}, found {found}", text, place)
 
     def missing(self, expected: str) -> Missing:
         """A node for an expression that is not there, with its problem."""

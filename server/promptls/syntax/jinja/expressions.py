@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from promptls.syntax.jinja.cursor import TokenCursor
+from promptls.syntax.jinja.foreign_signs import advice_on_sign
 from promptls.syntax.jinja.nodes import (
     Attribute,
     Call,
@@ -204,7 +205,11 @@ class ExpressionParser(TokenCursor):
         if token.kind == "unknown":
             self.position += 1
             opened = token.text in "'\""
-            message = "a string that is not closed" if opened else f"`{token.text}` means nothing in Jinja"
+            message = (
+                "a string that is not closed"
+                if opened
+                else f"`{token.text}` means nothing in Jinja{advice_on_sign(token.text)}"
+            )
             self.problem(span, message, token.text if opened else "an expression")
             if opened:
                 self.position = len(self.tokens) - 1
@@ -328,6 +333,12 @@ class ExpressionParser(TokenCursor):
     def filter(self, target: Expression | None) -> Expression:
         """The filter whose name stands at the position, applied to `target`."""
         start = target.span.start if target else self.token.start
+        if self.at_operator("|"):
+            here = Span(self.token.start, self.token.end)
+            self.problem(here, f"expected a filter's name, found `|`{advice_on_sign('|')}", "a filter's name")
+            self.advance()
+            operands = (target or Missing(Span(start, start)), self._and())
+            return Operation(Span(start, self.previous_end), ("or",), operands)
         name, name_span = self._dotted("a filter's name")
         arguments = self.arguments() if self.at_operator("(") else ()
         return Filter(Span(start, max(start, self.previous_end)), target, name, name_span, arguments)

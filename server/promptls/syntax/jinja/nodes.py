@@ -182,11 +182,15 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong in a tag, and where; `expected` names what would have been right."""
+    """What is wrong in a tag, and where; `expected` names what would have been right.
+
+    `opened` is the place of the bracket that is to be closed there.
+    """
 
     span: Span
     message: str
     expected: str = ""
+    opened: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,14 @@ from typing import Final
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.nodes import Expression, TagTree, walk
 from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.slip_words import advice_on_tag
 from promptls.syntax.jinja.statements import BLOCKS, KEYWORDS, parse_tag
 from promptls.syntax.jinja.verdict import jinja_objection
-from promptls.syntax.problem import SyntaxProblem
-from promptls.text.nearest import did_you_mean
+from promptls.syntax.problem import Related, SyntaxProblem
 from promptls.text.span import Span
 
-_ELIFS: Final = frozenset({"elseif", "elsif", "elsf"})
+_NEAR: Final = 8
+"""How many characters behind a tag may be spaces ahead of what it is taken to run into."""
 _OPENED: Final = {"}}": "{{", "%}": "{%", "#}": "{#", "{% endraw %}": "{% raw %}"}
 _NAMES: Final = {"output": "expression", "statement": "tag", "comment": "comment", "raw": "raw block"}
 
@@ -51,15 +52,22 @@ def tag_problems(chunk: Chunk) -> tuple[SyntaxProblem, ...]:
 def _problems(chunk: Chunk) -> Iterator[SyntaxProblem]:
     for tag in chunk.tags:
         if tag.unclosed:
-            yield _unclosed(tag)
+            yield _unclosed(tag, chunk.text[tag.span.end :][:_NEAR].lstrip(" ")[:2])
         elif tag.kind in {"output", "statement"}:
             problem = _inside(tag)
             if problem:
                 yield problem
 
 
-def _unclosed(tag: Tag) -> SyntaxProblem:
+def _unclosed(tag: Tag, behind: str) -> SyntaxProblem:
     opening = _OPENED[tag.unclosed]
+    if tag.text[2:].endswith("}}") and tag.unclosed == "}}":
+        message = "expected `}` ahead of this `}}`: the `{` inside of the expression is not closed"
+        return SyntaxProblem("jinja", tag.span, message)
+    if behind == "{{" and tag.kind in {"output", "statement"} and tag.text[2:].strip():
+        advice = ": inside of a tag, a name stands without braces" if tag.kind == "statement" else ""
+        message = f"expected `{tag.unclosed}` ahead of the next `{{{{`{advice}"
+        return SyntaxProblem("jinja", tag.span, message)
     found = tag.text[-2:] if tag.kind != "raw" and tag.text[2:].endswith(("}}", "%}")) else ""
     closed_by = f", but `{found}` closes it" if found else " and nothing closes it"
     message = f"expected `{tag.unclosed}`: this {_NAMES[tag.kind]} is opened by `{opening}`{closed_by}"
@@ -79,12 +87,13 @@ def _inside(tag: Tag) -> SyntaxProblem | None:
         return None
     if keyword and keyword not in KEYWORDS and keyword != "output":
         span = statement.keyword_span.shifted(tag.span.start)
-        meant = "; did you mean `elif`?" if keyword in _ELIFS else did_you_mean(keyword, KEYWORDS)
-        return SyntaxProblem("jinja", span, f"unknown tag `{keyword}`{meant}")
+        advice = advice_on_tag(keyword, tag.text[statement.keyword_span.end : tag.inner_end])
+        return SyntaxProblem("jinja", span, f"unknown tag `{keyword}`{advice}")
     if tree.problems:
         problem = tree.problems[0]
         span = problem.span if problem.span.end > problem.span.start else _visible(tag, problem.span.start)
-        return SyntaxProblem("jinja", span.shifted(tag.span.start), problem.message)
+        opened = (Related(problem.opened, "opened here"),) if problem.opened else ()
+        return SyntaxProblem("jinja", span, problem.message, opened).shifted(tag.span.start)
     inside = Span(tag.inner_start, max(tag.inner_end, tag.inner_start + 1))
     return SyntaxProblem("jinja", inside.shifted(tag.span.start), objection)
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from promptls.syntax.jinja.expressions import ExpressionParser
+from promptls.syntax.jinja.foreign_signs import advice_on_sign
 from promptls.syntax.jinja.nodes import (
     Attribute,
     Collection,
@@ -60,7 +61,7 @@ def parse_tag(text: str, inner_start: int, inner_end: int) -> TagTree:
         token = parser.token
         parser.problem(
             Span(token.start, token.end),
-            f"unexpected `{token.text}`",
+            f"unexpected `{token.text}`{advice_on_sign(token.text)}",
             f"`{'}}' if text[1] == '{' else '%}'}`",
         )
     return TagTree(_shallow(statement), tuple(parser.problems))
@@ -119,7 +120,8 @@ def _set(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
     if parser.at_operator("|"):
         parser.advance()
         filters = (parser.filters(parser.filter(None)),)
-    return Statement(keyword, span, expressions=filters, targets=(target,), opens_block=True)
+    opens_block = parser.token.kind == "end"
+    return Statement(keyword, span, expressions=filters, targets=(target,), opens_block=opens_block)
 
 
 def _with(parser: ExpressionParser, keyword: str, span: Span) -> Statement:

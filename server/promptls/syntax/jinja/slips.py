@@ -1,0 +1,54 @@
+"""Blocks whose opening or end is a misspelt tag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.slip_words import meant_tag
+from promptls.syntax.jinja.statements import KEYWORDS
+from promptls.syntax.source import Source
+from promptls.text.span import Span
+
+_MOST_CHUNKS: Final = 8
+"""How many chunks are looked through for the tag that a block lacks; such tags stand close to it."""
+
+
+def lacks_opening(source: Source, keyword: str, end: Span) -> bool:
+    """Whether an unknown tag a little ahead of an end tag is the misspelt opening of that block."""
+    offset = end.start
+    for _ in range(_MOST_CHUNKS):
+        located = source.located(offset)
+        before = end.start - located.start
+        if any(place < before and meant_tag(word) == keyword for place, word in _unknown(located.chunk)):
+            return True
+        if not located.start:
+            return False
+        offset = located.start - 1
+    return False
+
+
+def lacks_end(source: Source, keyword: str, opening: Span) -> bool:
+    """Whether an unknown tag a little behind a block's opening is its misspelt end."""
+    offset = opening.start
+    for _ in range(_MOST_CHUNKS):
+        located = source.located(offset)
+        behind = opening.start - located.start
+        for place, word in _unknown(located.chunk):
+            if place > behind and (word == "end" or meant_tag(word) == f"end{keyword}"):
+                return True
+        offset = located.start + len(located.chunk.text)
+        if offset >= len(source):
+            return False
+    return False
+
+
+def _unknown(chunk: Chunk) -> Iterator[tuple[int, str]]:
+    """The tags of a chunk with words that are no tags of Jinja: where each begins, and its word."""
+    for tag in chunk.tags:
+        if tag.kind == "statement" and not tag.unclosed:
+            keyword = tag_tree(tag).statement.keyword
+            if keyword and keyword not in KEYWORDS:
+                yield tag.span.start, keyword
