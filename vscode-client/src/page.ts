@@ -1,6 +1,7 @@
 /** The panels, and the page that each shows: our own script and style, and nothing from anywhere else. */
 
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 
 import * as vscode from "vscode";
 
@@ -13,18 +14,21 @@ export function panelBeside(viewType: string, title: string): vscode.WebviewPane
 /** Loads the page into a panel whose messages are listened to; it says when it is ready. */
 export function loadPage(panel: vscode.WebviewPanel, extension: vscode.Uri, name: string, title: string, icon: string): void {
   panel.iconPath = vscode.Uri.joinPath(extension, "icons", `${icon}.svg`);
-  panel.webview.options = {
-    enableScripts: true,
-    localResourceRoots: [vscode.Uri.joinPath(extension, "out", "webview")],
-  };
-  panel.webview.html = pageOf(panel.webview, extension, name, title);
+  panel.webview.options = { enableScripts: true, localResourceRoots: [] };
+  panel.webview.html = pageOf(extension, name, title);
 }
 
-/** Returns the HTML of the panel whose front end is built from `src/webview/<name>/`. */
-function pageOf(webview: vscode.Webview, extension: vscode.Uri, name: string, title: string): string {
+/** What the extension's files of pages hold: they do not change while it runs. */
+const built = new Map<string, string>();
+
+/**
+ * Returns the HTML of the panel whose front end is built from `src/webview/<name>/`.
+ *
+ * Script and style stand in it: files of their own would be fetched from the extension's machine, through the window.
+ */
+function pageOf(extension: vscode.Uri, name: string, title: string): string {
   const nonce = randomBytes(16).toString("base64url");
-  const built = (file: string) => webview.asWebviewUri(vscode.Uri.joinPath(extension, "out", "webview", file)).toString();
-  const policy = `default-src 'none'; style-src ${webview.cspSource}; script-src 'nonce-${nonce}'`;
+  const policy = `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'`;
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -32,11 +36,18 @@ function pageOf(webview: vscode.Webview, extension: vscode.Uri, name: string, ti
   <meta http-equiv="Content-Security-Policy" content="${policy}">
   <meta name="viewport" content="width=device-width, initial-scale=1">
   <title>${title}</title>
-  <link rel="stylesheet" href="${built(`${name}-style.css`)}">
+  <style nonce="${nonce}">${textOf(extension, `${name}-style.css`)}</style>
 </head>
 <body>
   <div id="root"></div>
-  <script nonce="${nonce}" src="${built(`${name}.js`)}"></script>
+  <script nonce="${nonce}">${textOf(extension, `${name}.js`)}</script>
 </body>
 </html>`;
+}
+
+/** A built script or style; esbuild writes no `</script>` or `</style>` into it. */
+function textOf(extension: vscode.Uri, file: string): string {
+  const known = built.get(file) ?? readFileSync(vscode.Uri.joinPath(extension, "out", "webview", file).fsPath, "utf8");
+  built.set(file, known);
+  return known;
 }

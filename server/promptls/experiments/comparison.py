@@ -16,7 +16,7 @@ from promptls.experiments.statistics import (
     paired_difference,
     pooled_spread,
 )
-from promptls.experiments.table_index import index_of
+from promptls.experiments.table_index import scored_columns
 from promptls.experiments.tally import good_class
 from promptls.text.counted import counted
 from promptls.text.failure import FilePlace, WrongUse
@@ -169,7 +169,7 @@ _Pairs = Mapping[_Key, tuple[float, float, str, str]]
 def _rows(run: RunSummary, *, by_model: bool) -> _Rows:
     rows: dict[_Key, list[int]] = defaultdict(list)
     seen: dict[tuple[str, str, str], int] = defaultdict(int)
-    columns = index_of(run).columns_of("id", "model", "repeat", *(metric.name for metric in run.metrics))
+    columns = scored_columns(run)
     for place, asking in enumerate(zip(columns["id"], columns["model"], columns["repeat"], strict=True)):
         seen[asking] += 1
         rows[asking[0], seen[asking], asking[1] if by_model else ""].append(place)
@@ -189,7 +189,7 @@ class _Column:
     """The scores of a metric in a run's table."""
 
     def __init__(self, metric: MetricSummary, run: RunSummary, rows: _Rows) -> None:
-        self._cells = index_of(run).columns_of(metric.name)[metric.name]
+        self._cells = scored_columns(run)[metric.name]
         self._rows = rows
         self._number = _number_of(metric)
 

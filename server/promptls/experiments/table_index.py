@@ -27,6 +27,12 @@ def index_of(run: RunSummary) -> TableIndex:
         ) from None
 
 
+def scored_columns(run: RunSummary) -> Mapping[str, Sequence[str]]:
+    """What says which row a line is of, and its scores: one reading serves scores and comparisons."""
+    names = ("id", "repeat", "model", "row_number", *(metric.name for metric in run.metrics))
+    return index_of(run).columns_of(*names)
+
+
 class TableIndex:
     """Where the lines of a table begin; a cell with line breaks does not end one."""
 

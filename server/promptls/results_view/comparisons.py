@@ -10,7 +10,7 @@ from typing import Any
 from promptls.experiments.comparison import Comparison, compare_with
 from promptls.experiments.history import RunSummary
 from promptls.experiments.result_pages import paired_places
-from promptls.experiments.table_index import index_of
+from promptls.experiments.table_index import scored_columns
 from promptls.results_view.kept import kept_by_tables
 from promptls.results_view.scores import number_of
 from promptls.text.failure import Failure
@@ -85,8 +85,7 @@ def _points(comparison: Comparison) -> dict[str, Counter[tuple[float, float]]]:
     metrics = [
         metric for each in comparison.metrics if (metric := comparison.before.metric(each.metric)) is not None
     ]
-    names = [metric.name for metric in metrics]
-    columns = [index_of(run).columns_of(*names) for run in (comparison.before, comparison.after)]
+    columns = [scored_columns(run) for run in (comparison.before, comparison.after)]
     pairs = [
         (left, right)
         for left, right in paired_places(comparison.before, comparison.after)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from promptls.experiments.history import MetricSummary, RunSummary
-from promptls.experiments.table_index import index_of
+from promptls.experiments.table_index import scored_columns
 from promptls.experiments.tally import good_class
 
 # Bars of a distribution.
@@ -28,7 +28,7 @@ def scores_json(run: RunSummary) -> list[dict[str, Any]]:
     units: dict[str, dict[tuple[str, str], list[float]]] = {
         metric.name: defaultdict(list) for metric in run.metrics
     }
-    columns = index_of(run).columns_of("row_number", "model", *units)
+    columns = scored_columns(run)
     keys = [
         (number or str(place), model)
         for place, (number, model) in enumerate(zip(columns["row_number"], columns["model"], strict=True))

@@ -24,7 +24,7 @@ export class PreviewPanel implements vscode.Disposable {
   #choice: Choice = {};
   /** The template files of what is shown. */
   #files: ReadonlySet<string> = new Set();
-  /** What the page has not been told yet, because it is not ready. */
+  /** What the page is told last. */
   #newest: ToPage | undefined;
   #isReady = false;
 
@@ -170,6 +170,7 @@ export class PreviewPanel implements vscode.Disposable {
         if (this.#newest === undefined) {
           this.#refresh.request();
         } else {
+          // A page that was loaded again, in another window, has been told nothing.
           this.#post(this.#newest);
         }
         return;
@@ -225,12 +226,11 @@ export class PreviewPanel implements vscode.Disposable {
     editor.revealRange(at, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
   }
 
-  /** Shows something as soon as the page is there. */
+  /** Shows something, as soon as the page is there. */
   #show(message: ToPage): void {
     this.#newest = message;
-    if (this.#isReady) {
-      this.#post(message);
-    }
+    // VS Code keeps what is said to a page that is still being loaded, and says it as soon as that listens.
+    this.#post(message);
   }
 
   #post(message: ToPage): void {
