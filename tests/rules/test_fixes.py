@@ -41,6 +41,21 @@ FIXES = {
         "- name: a\n  content: '{% if b %}c{% endif %}'\n",
         "Change to `if`",
     ),
+    "a part in braces without a name": (
+        "- {role: user, content: a}\n",
+        "- {name: part, role: user, content: a}\n",
+        "Add a name",
+    ),
+    "a key goes with its whole line break": (
+        "- name: a\r\n  content: b\r\n  tokens: [1]\r\n",
+        "- name: a\r\n  content: b\r\n",
+        "Remove `tokens`",
+    ),
+    "a mark in front of a brace": (
+        "prompt_template:\n  ice_token: </E>\n  template: </E>{a}'s\nretriever: {type: ZeroRetriever}\n",
+        "prompt_template:\n  template: '{a}''s'\nretriever: {type: ZeroRetriever}\n",
+        "Remove the `ice_token` and `</E>`",
+    ),
     "a name that is taken": (
         f"{PART}- name: a\n  content: c\n- name: a 2\n  content: d\n",
         f"{PART}- name: a 3\n  content: c\n- name: a 2\n  content: d\n",

@@ -37,7 +37,8 @@ def _removed(text: str, span: Span, entries: tuple[Entry, ...], entry: Entry) ->
         return Span(max(_end(text, other) for other in before), _end(text, entry))
     begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
     end = line_end(text, _end(text, entry))
-    return Span(begin, end + len(text[end : end + 1])) if not text[begin:start].strip(" ") else None
+    end += 2 if text.startswith("\r\n", end) else len(text[end : end + 1])
+    return Span(begin, end) if not text[begin:start].strip(" ") else None
 
 
 def _end(text: str, entry: Entry) -> int:

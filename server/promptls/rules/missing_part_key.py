@@ -34,6 +34,7 @@ from collections.abc import Iterator
 
 from promptls.meaning.parts import Part, chunk_items
 from promptls.rules.filled_in import BLANK, key_behind
+from promptls.rules.mapping_edits import is_flow
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
@@ -52,9 +53,8 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             continue
         place = _place(part)
         if part.entry("name") is None:
-            fix = Fix(
-                "Add a name", (Edit(Span(place.start, place.start), f"name: part\n{_indent(chunk, place)}"),)
-            )
+            behind = ", " if is_flow(chunk.text, part.span) else f"\n{_indent(chunk, place)}"
+            fix = Fix("Add a name", (Edit(Span(place.start, place.start), f"name: part{behind}"),))
             yield Finding(place, "this part has no `name`", (fix,))
         if part.entry("content") is None and part.entry("sections") is None and not _is_misspelt(part):
             fixes = key_behind(chunk, part.span, part.entries, f"content: {BLANK}")

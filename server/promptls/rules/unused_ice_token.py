@@ -81,8 +81,13 @@ def _without(chunk: Chunk, template: EvaluationTemplate) -> tuple[Fix, ...]:
     while start >= 0:
         edits.append(Edit(Span(start, start + len(token.text)), ""))
         start = chunk.text.find(token.text, start + len(token.text), body.span.end)
-    if len(edits) == 1:
+    rest = chunk.text[body.span.start : body.span.end].replace(token.text, "")
+    is_plain = body.style not in {"'", '"', "|", ">"}
+    if len(edits) == 1 or (is_plain and "\n" in rest):
         return ()
+    if is_plain and not rest[:1].isalnum():
+        quoted = "'" + rest.replace("'", "''") + "'"  # what stands first now could mean something to YAML
+        edits = [removed, Edit(body.span, quoted)]
     return (Fix(f"Remove the `ice_token` and `{token.text}`", tuple(edits)),)
 
 
