@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from promptls.features.document_links import link_at
 from promptls.features.named_values import NamedValue, file_beside, metric_file, named_value_at
+from promptls.features.scalar_span import bare_span
 from promptls.features.symbols import Occurrence, Symbol, occurrence_steps, symbol_at
-from promptls.features.symbols.declared_inputs import bare_span
 from promptls.features.symbols.find import NO_VARIABLES, symbol_variable
 from promptls.features.symbols.keys import declared_key_places
 from promptls.features.symbols.macros import macro_meant

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from promptls.features.symbols.declared_inputs import bare_span
+from promptls.features.scalar_span import bare_span
 from promptls.meaning.template import Template
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from keyword import iskeyword
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -170,6 +171,10 @@ def _refuse_name(snapshot: Snapshot, symbol: Symbol, new: str, places: Iterable[
         return
     if not _NAME.fullmatch(new):
         raise WrongUse(f"{shown} is no name: it takes letters, digits and `_`, and no digit first")
+    if symbol.kind == "metric":
+        if iskeyword(new):
+            raise WrongUse(f"{shown} is a word of Python's own")
+        return
     if new in KEYWORDS | _OPERATORS:
         raise WrongUse(f"{shown} is a word of Jinja's own")
     if symbol.kind == "key" and new in DICT_METHODS:

@@ -7,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
+from promptls.features.scalar_span import bare_span
 from promptls.features.symbols.columns import column_places
 from promptls.features.symbols.data_keys import key_spans
 from promptls.features.symbols.symbol import Occurrence
@@ -87,16 +88,6 @@ def _place(
     bare = bare_span(template, span, name)
     if bare is not None:
         yield Occurrence(path, bare, "declaration" if declares else "write", "header")
-
-
-def bare_span(template: Template, span: Span, text: str) -> Span | None:
-    """The span of a scalar without its quotes; None where it does not stand on one line."""
-    written = template.source.slice(span)
-    if written == text:
-        return span
-    if len(written) > 1 and written[0] == written[-1] and written[0] in "'\"" and "\n" not in written:
-        return Span(span.start + 1, span.end - 1)
-    return None
 
 
 def data_files(path: str, declared: Declarations) -> Iterator[Path]:

@@ -8,6 +8,7 @@ from promptls.features.symbols.declared_inputs import declared_at
 from promptls.features.symbols.file_names import name_span, reference_at
 from promptls.features.symbols.keys import key_symbol_at
 from promptls.features.symbols.macros import macro_meant, parameters_of
+from promptls.features.symbols.metric_functions import metric_at
 from promptls.features.symbols.namespaces import attribute_at
 from promptls.features.symbols.part_names import part_name_at
 from promptls.features.symbols.shared_data import unread_input
@@ -28,7 +29,7 @@ from promptls.workspace.contract import function_names
 from promptls.workspace.snapshot import Snapshot
 
 _KINDS: Final[dict[str, SymbolKind]] = {"macro": "macro", "parameter": "parameter", "import": "import"}
-NO_VARIABLES: Final = frozenset({"attribute", "block", "key", "part", "section", "file"})
+NO_VARIABLES: Final = frozenset({"attribute", "block", "key", "part", "section", "file", "metric"})
 """Kinds of symbols that are no variables."""
 
 
@@ -51,7 +52,7 @@ def symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
     declared = declared_at(template, path, offset)
     if declared is not None:
         return Symbol("input", template.source.slice(declared.span), path, declared.span, path)
-    key = key_symbol_at(template, path, offset)
+    key = key_symbol_at(template, path, offset) or metric_at(snapshot, template, path, offset)
     if key is not None:
         return key
     named = part_name_at(template, offset)

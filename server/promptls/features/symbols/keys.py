@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 
+from promptls.features.scalar_span import bare_span
 from promptls.features.symbols.data_keys import DataKeys, key_spans, yaml_key_spans
-from promptls.features.symbols.declared_inputs import bare_span, data_files, input_names
+from promptls.features.symbols.declared_inputs import data_files, input_names
 from promptls.features.symbols.shared_keys import shared_key_steps
 from promptls.features.symbols.symbol import Occurrence, Symbol
 from promptls.meaning.key_ways import Way, key_read_at, keys_named

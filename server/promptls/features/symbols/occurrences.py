@@ -11,6 +11,7 @@ from promptls.features.symbols.file_names import file_places
 from promptls.features.symbols.find import NO_VARIABLES, symbol_variable
 from promptls.features.symbols.keys import key_places, key_places_in
 from promptls.features.symbols.macros import arguments_of, macro_of, other_names
+from promptls.features.symbols.metric_functions import metric_places
 from promptls.features.symbols.namespaces import attribute_places
 from promptls.features.symbols.part_names import part_places
 from promptls.features.symbols.row_columns import row_column_places
@@ -126,6 +127,8 @@ def _places_of_others(
             yield each
     elif symbol.kind == "key":
         yield from key_places(snapshot, symbol, in_data=in_data)
+    elif symbol.kind == "metric":
+        yield from metric_places(snapshot, symbol)
     elif symbol.kind == "file":
         for each in file_places(snapshot, symbol.home):
             yield None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.features.symbols.declared_inputs import bare_span
+from promptls.features.scalar_span import bare_span
 from promptls.features.symbols.symbol import Occurrence, SymbolKind
 from promptls.meaning.parts import Part, chunk_items
 from promptls.meaning.template import Template

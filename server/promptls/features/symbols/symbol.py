@@ -22,9 +22,10 @@ SymbolKind = Literal[
     "part",
     "section",
     "file",
+    "metric",
 ]
 """`key` is a key or attribute of an input's value, `attribute` one of a namespace, `function` one of a
-functions file, `own` a name of Jinja's or Prompt Poet's own."""
+functions file, `own` a name of Jinja's or Prompt Poet's own, `metric` a function that an experiment names."""
 
 Use = Literal["declaration", "write", "read"]
 Where = Literal["template", "header", "data", "python"]
