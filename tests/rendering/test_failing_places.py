@@ -76,6 +76,24 @@ def failure(text: str, data: dict[str, Any], **files: str) -> RenderFailure:
             "never comes to an end: a file includes itself",
         ),
         (
+            "- name: a\n  content: {{ " + "[" * 150 + "]" * 150 + " }}",
+            ("main.yml.j2", 1),
+            "nests brackets, operators or blocks too deep for Jinja",
+        ),
+        (
+            "\n\n{{ history" + " | list" * 3000 + " }}",
+            ("main.yml.j2", 2),
+            "nests brackets, operators or blocks too deep for Jinja",
+        ),
+        (
+            "\n" + "{% for x in history %}" * 25 + "{% endfor %}" * 25,
+            ("main.yml.j2", 1),
+            "nests its blocks too deep for Python",
+        ),
+        ("\n{% include 'deep' %}", ("deep", 2), "nests brackets, operators or blocks too deep for Jinja"),
+        ("\n\n{% macro m(x, x) %}{% endmacro %}", ("main.yml.j2", 2), "A name is given twice"),
+        ("\n{{ 10 ** 5000 }}", ("main.yml.j2", 1), "A number has more digits than Python writes"),
+        (
             "- name: {{ escape_special_characters(5) }}",
             ("main.yml.j2", 0),
             "takes nothing but text ('int' object has no attribute 'replace')",
@@ -86,7 +104,8 @@ def test_a_failure_names_its_place_its_turn_and_its_value(
     text: str, place: tuple[str, int], words: str
 ) -> None:
     part = "- name: b\n  content: {{ 1 // (m | length) }}\n"
-    found = failure(text, {"history": HISTORY}, part=part, **{"main.yml.j2": text})
+    deep = "\n\n{{ " + "[" * 150 + "]" * 150 + " }}"
+    found = failure(text, {"history": HISTORY}, part=part, deep=deep, **{"main.yml.j2": text})
     assert words in found.message
     assert (found.path, found.line) == (f"{FOLDER}/{place[0]}", place[1])
 

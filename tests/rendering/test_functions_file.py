@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -147,3 +148,39 @@ async def test_a_function_that_exits_does_not_end_the_worker(
 async def test_a_missing_file_is_told(worker: RenderWorker, make_job: MakeJob, helpers: Path) -> None:
     found = await failure(worker, calling(make_job, "f()", helpers))
     assert (found.kind, "cannot be read" in found.message) == ("functions", True)
+
+
+@pytest.mark.parametrize(
+    ("does", "words"),
+    [
+        ("raise BaseException('enough')", "(BaseException: enough)"),
+        ("raise GeneratorExit", "(GeneratorExit)"),
+        ("exit(3)", "(SystemExit: 3)"),
+    ],
+)
+async def test_a_function_that_would_end_the_process_is_a_failure_with_both_places(
+    worker: RenderWorker, make_job: MakeJob, helpers: Path, does: str, words: str
+) -> None:
+    write(helpers, f"def leave():\n    {does}\n")
+    found = await failure(worker, calling(make_job, "leave()", helpers))
+    assert (found.kind, found.path, found.line) == ("functions", str(helpers), 1)
+    assert "at line 2 of helpers.py, called at line 2 of prompt.yml.j2" in found.message
+    assert words in found.message
+
+
+async def test_a_function_that_calls_itself_is_to_blame_and_not_the_template(
+    worker: RenderWorker, make_job: MakeJob, helpers: Path
+) -> None:
+    write(helpers, "def deeper():\n    return deeper()\n")
+    found = await failure(worker, calling(make_job, "deeper()", helpers))
+    assert found.message == "A function calls itself without end (line 2 of helpers.py)."
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+async def test_a_process_that_a_function_leaves_behind_answers_nothing(
+    worker: RenderWorker, make_job: MakeJob, helpers: Path
+) -> None:
+    write(helpers, "import os\ndef split():\n    os.fork()\n    return 'one'\n")
+    assert await string(worker, calling(make_job, "split()", helpers)) == "xone"
+    write(helpers, "def split():\n    return 'two'\n")
+    assert await string(worker, calling(make_job, "split()", helpers)) == "xtwo"

@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from promptls.rendering.culprit import culprit_of
-from promptls.rendering.functions_file import line_in_functions, load_functions
+from promptls.rendering.function_failures import ended, with_function_line
+from promptls.rendering.functions_file import load_functions
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderedSection, RenderFailure, Rendering
 from promptls.rendering.packed_map import PackedMap, packed_map
@@ -68,10 +68,10 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
         return _failure(error, job)
     except PromptObjectError as error:
         return RenderFailure("prompt object", str(error), job.path)
-    except (SystemExit, KeyboardInterrupt):
-        return RenderFailure(
-            "functions", "A function of the functions file ended the process.", job.functions
-        )
+    except Exception:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a user's code may raise anything
+        return ended(error, job)
     if isinstance(made, RenderFailure):
         return made
     return _boundless(job, made) or _rendering(job, made, started)
@@ -100,7 +100,7 @@ def execute_plainly(job: RenderJob) -> Rendering | None:
                 compiled=_compiled_plainly,
             )
         )
-    except (PromptPoetError, SystemExit, KeyboardInterrupt):
+    except BaseException:  # noqa: BLE001 - whatever it is, `execute` says it
         return None
     return None if _boundless(job, made) else _rendering(job, made, started)
 
@@ -300,18 +300,12 @@ def _part(index: int, part: PromptPart, counted: PartCount, *, kept: bool) -> Re
 
 def _failure(error: PromptPoetError, job: RenderJob) -> RenderFailure:
     """The failure as an outcome; one that a user's function raised names the function's line too."""
-    message = error.message
-    if job.functions is not None:
-        line = line_in_functions(error.__cause__, job.functions)
-        if line is not None:
-            place, told = f"(line {line + 1} of {Path(job.functions).name})", str(error.__cause__)
-            is_told = bool(told) and told in message
-            message = message.replace(told, f"{told} {place}", 1) if is_told else f"{message} {place}"
-    return RenderFailure(
+    failure = RenderFailure(
         kind=error.kind,
-        message=message,
+        message=error.message,
         path=error.path or job.path,
         line=error.line,
         rendered_line=error.rendered_line,
         excerpt=error.excerpt,
     )
+    return failure if job.functions is None else with_function_line(failure, error.__cause__, job.functions)

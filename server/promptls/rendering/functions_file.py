@@ -56,7 +56,7 @@ def load_functions(path: str, unsaved: Mapping[str, str]) -> Mapping[str, Callab
         where = error.filename or path
         message = f"{Path(where).name} is not valid Python: {error.msg}."
         return RenderFailure("functions", message, where, (error.lineno or 1) - 1)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code may raise anything
+    except BaseException as error:  # noqa: BLE001 - a user's code may raise anything
         return _failure_of(error, path)
     names = _public(module)
     _loaded[path] = _Loaded(source, _times(_modules_in(folder)), names)

@@ -129,15 +129,29 @@ def main(arguments: list[str]) -> int:
 
 def _take_streams() -> tuple[BinaryIO, Outbox]:
     """Standard input and output as streams of messages; from now on prints go to standard error."""
-    inbox = os.fdopen(os.dup(0), "rb")
-    outbox = Outbox(os.fdopen(os.dup(1), "wb"))
+    streams = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    _keep_from_children(*(stream.fileno() for stream in streams))
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
     os.dup2(2, 1)
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - a descriptor, kept open
     sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115 - as above
-    return inbox, outbox
+    return streams[0], Outbox(streams[1])
+
+
+def _keep_from_children(*descriptors: int) -> None:
+    """Let no process that a function forks read or answer jobs: to it, the streams are empty."""
+    if not hasattr(os, "register_at_fork"):  # Windows, where nothing forks
+        return
+
+    def cut_off() -> None:
+        null = os.open(os.devnull, os.O_RDWR)
+        for descriptor in descriptors:
+            os.dup2(null, descriptor, inheritable=False)
+        os.close(null)
+
+    os.register_at_fork(after_in_child=cut_off)
 
 
 def _answer_job(request: Mapping[str, Any], outbox: Outbox, reporter: Reporter) -> dict[str, Any]:

@@ -376,7 +376,9 @@ class RenderWorker:
             process.stdin.close()
         with contextlib.suppress(ProcessLookupError):
             process.kill()
-        await process.wait()
+        # A process that a function has left behind may hold the streams open: then nobody waits for it.
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(process.wait(), END_SECONDS)
 
     def _timed_out(self, job: RenderJob, place: tuple[str, int] | None) -> RenderFailure:
         """The failure for a job that was stopped at the time limit."""

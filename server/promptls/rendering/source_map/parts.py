@@ -131,8 +131,8 @@ def _led_back(rendered: RenderedMap, content: MappedText) -> Iterator[Segment]:
     for leaf in leaves_of(content):
         if leaf.is_text:
             by = at - leaf.start
-            for start, end, *rest in rendered.between(leaf.start, leaf.end):
-                yield Segment(start + by, end + by, *rest)
+            for segment in rendered.between(leaf.start, leaf.end):
+                yield Segment(segment[0] + by, segment[1] + by, *segment[2:])
         else:
             made = list(rendered.between(leaf.start, leaf.end))
             if made:

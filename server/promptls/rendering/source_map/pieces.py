@@ -95,8 +95,7 @@ class Leaf(NamedTuple):
 
     def moved(self, by: int) -> Leaf:
         """The leaf of the same text further behind in the file."""
-        text, file, start, end, *rest = self
-        return Leaf(text, file, start + by, end + by, *rest)
+        return Leaf(self[0], self[1], self[2] + by, self[3] + by, *self[4:])
 
     def changed(self, text: str) -> Leaf:
         """The leaf of another text made of this one."""

@@ -11,8 +11,9 @@ from jinja2.exceptions import SecurityError, TemplateRuntimeError
 from jinja2.utils import internal_code
 
 from promptls.systems.prompt_poet.cleanup import escape
+from promptls.systems.prompt_poet.compile_places import compile_place
 from promptls.systems.prompt_poet.environment import FolderLoader
-from promptls.systems.prompt_poet.failure import PromptPoetError
+from promptls.systems.prompt_poet.failure import Kind, PromptPoetError
 from promptls.text.nearest import nearest
 
 _UNKNOWN_NAME = re.compile(r"No (filter|test) named '([^']*)'")
@@ -30,13 +31,31 @@ def load_failure(
         return PromptPoetError(
             "load", f"There is no template {path}: check the path.", cause=cause, path=path
         )
+    message = _uncompiled(error) or f"The template cannot be read: {error}."
+    kind: Kind = "memory" if isinstance(error, MemoryError) else "load"
+    place = compile_place(error)
+    return PromptPoetError(kind, message, cause=cause, path=path, line=place.line if place else None)
+
+
+def _uncompiled(error: Exception) -> str | None:
+    """Why a template of no wrong syntax cannot be compiled, where that is known."""
     if isinstance(error, RecursionError):
-        message = "The template nests brackets too deep for Jinja: split the expression with `{% set %}`."
-    elif isinstance(error, UnicodeDecodeError):
-        message = f"The template is not UTF-8 (byte {error.start}): save it as UTF-8."
-    else:
-        message = f"The template cannot be read: {error}."
-    return PromptPoetError("load", message, cause=cause, path=path)
+        return (
+            "The template nests brackets, operators or blocks too deep for Jinja: split it with `{% set %}`."
+        )
+    if isinstance(error, SyntaxError) and "argument" in error.msg:
+        return f"A name is given twice: {error.msg}. Take one of them out."
+    if isinstance(error, SyntaxError):
+        return (
+            "The template nests its blocks too deep for Python: put some into a macro, or a file of its own."
+        )
+    if isinstance(error, MemoryError):
+        return "The template needs more memory than it may have: look for an expression that is huge."
+    if isinstance(error, UnicodeDecodeError):
+        return f"The template is not UTF-8 (byte {error.start}): save it as UTF-8."
+    if "integer string conversion" in str(error):
+        return "A number has more digits than Python writes: make it smaller."
+    return None
 
 
 def render_failure(error: Exception, environment: Environment, loader: FolderLoader) -> PromptPoetError:
@@ -48,6 +67,10 @@ def render_failure(error: Exception, environment: Environment, loader: FolderLoa
         failure = _syntax_failure(error, environment, error.filename or path)
         failure.kind = "render"
         return failure
+    compiling = None if isinstance(error, TemplateNotFound) else compile_place(error)
+    if compiling is not None and (words := _uncompiled(error)):
+        kind: Kind = "memory" if isinstance(error, MemoryError) else "render"
+        return PromptPoetError(kind, words, cause=cause, path=compiling.path, line=compiling.line)
     if isinstance(error, MemoryError):
         message = "The template needs more memory than it may have: look for a loop or a value that grows."
         return PromptPoetError("memory", message, cause=cause, path=path, line=line)
