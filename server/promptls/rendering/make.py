@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
+from promptls.meaning.evaluation import evaluation_of
 from promptls.meaning.kind import Kind
 from promptls.rendering.file_rendering import (
     FileRendering,
@@ -24,6 +25,7 @@ from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.request import job_for
 from promptls.rendering.samples import Sample, default_sample, row_samples
 from promptls.rendering.worker import CountingError, RenderWorker
+from promptls.systems.opencompass.retriever_keys import EMBEDDING_RETRIEVERS
 from promptls.text.failure import Failure
 from promptls.workspace.included_parts import included_part_names
 from promptls.workspace.snapshot import Snapshot
@@ -38,10 +40,18 @@ MOST_WEIGHING_SECONDS = 10.0
 """How long the rows of a data set are tried; what was tried until then counts."""
 
 
+EMBEDDING_SECONDS = 60.0
+"""How much longer a prompt may take whose training rows are embedded, which is done once."""
+
+
 def limits_for(snapshot: Snapshot, path: str) -> Limits:
-    """What rendering the file may take, by its settings."""
+    """What rendering the file may take, by its settings and by what its retriever has to do."""
     settings = snapshot.project(path).settings.rendering
-    return Limits(seconds=settings.timeout, memory_bytes=settings.memory << 20)
+    template = snapshot.template(path) if snapshot.kind(path) is Kind.EVALUATION else None
+    evaluation = evaluation_of(template.source.first_chunk) if template else None
+    embeds = evaluation is not None and evaluation.retriever_class in EMBEDDING_RETRIEVERS
+    seconds = settings.timeout + (EMBEDDING_SECONDS if embeds else 0)
+    return Limits(seconds=seconds, memory_bytes=settings.memory << 20)
 
 
 async def render_file(
