@@ -109,9 +109,7 @@ def test_the_pydantic_model_can_be_imported_and_validates() -> None:
 def test_the_typed_dict_can_be_imported_and_validates() -> None:
     source = text_of(HISTORY, "typeddict")
     assert executed(source, "history_inputs")["MainInputs"].__optional_keys__ == {"tone"}
-    # Before Python 3.12 pydantic takes TypedDict from `typing_extensions` only, which has all of `typing`.
-    names = executed(source.replace("from typing import", "from typing_extensions import"), "history_inputs")
-    adapter = TypeAdapter(names["MainInputs"])
+    adapter = TypeAdapter(executed(source, "history_inputs")["MainInputs"])
 
     adapter.validate_python(
         {
@@ -197,6 +195,11 @@ USES = (
     "{{ a }}", "{{ a.x }}", "{{ a.x.y }}", "{{ a + 1 }}", "{{ b | join }}", "{% if a %}{{ a.z }}{% endif %}",
     "{% for m in a %}{{ m.x }}{% endfor %}", "{% for m in b.y %}{{ m }}{% endfor %}", "{{ b.strip() }}",
     "{% for k, v in b.items() %}{{ v.x }}{% endfor %}", "{{ escape_special_characters(b) }}", "{{ a[0].x }}",
+    "{% for r in b | batch(2) %}{% for m in r %}{{ m.x }}{% endfor %}{% endfor %}",
+    "{{ a.go(1) }}{{ a.0.y }}",
+    "{% for x, ms in a | groupby('x') %}{{ x.y }}{{ ms[0].z }}{% endfor %}",
+    "{% for k in b %}{{ b[k] }}{% endfor %}",
+    "{{ (a | map(attribute='x') | first).y }}", "{% macro m(p) %}{{ p.x.y }}{% endmacro %}{{ m(b) }}",
 )  # fmt: skip
 
 

@@ -64,6 +64,8 @@ def words(text: str) -> dict[str, str]:
         ("{% with x = a.b %}{{ x.c }}{% endwith %}", {"a": "mapping with b"}),
         ("{% if a is string %}{{ a }}{% else %}{{ a.x }}{% endif %}", {"a": "any"}),
         ("{{ a }}{% for x in a %}{% endfor %}", {"a": "list"}),
+        ("{% for k in a %}{{ a[k].x }}{% endfor %}{% for i in b %}{{ c[i] }}{% endfor %}{{ d.0.x }}",
+         {"a": "mapping", "b": "list", "c": "any", "d": "list of mappings with x"}),
         ("{% for r in a | batch(2) %}{% for m in r %}{{ m.x }}{% endfor %}{% endfor %}",
          {"a": "list of mappings with x"}),
         ("{% for g in a | groupby('r') %}{{g.grouper}}{% for m in g.list %}{{m.x}}{% endfor %}{% endfor %}",

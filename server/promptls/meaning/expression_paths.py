@@ -48,13 +48,15 @@ def path_of(node: Expression) -> Path:
         case Name(name=name):
             return (Step(name),)
         case Attribute(target=target, name=name) if name:
-            return extended(path_of(target), Step(name))
+            return extended(path_of(target), Step(Each.INDEX if name.isdecimal() else name))
         case Item(target=target, key=Constant(value=str() as key)):
             return extended(path_of(target), Step(key))
         case Item(target=target, key=Slice()):
             return path_of(target)
         case Item(target=target, key=key) if _is_index(key):
             return extended(path_of(target), Step(Each.INDEX))
+        case Item(target=target, key=Name(name=name)):
+            return extended(path_of(target), Step(View("looked up", (name,))))
         case Filter(target=target) if target is not None:
             return _through_filter(path_of(target), node)
         case Call(function=Attribute(target=target, name=name), arguments=()) if name in VIEWS:

@@ -25,7 +25,7 @@ class Each(Enum):
     """What the second name of two stands for."""
 
 
-ViewKind = Literal["pieces", "groups", "group", "keyed", "entries", "entry", "values", "keys"]
+ViewKind = Literal["pieces", "groups", "group", "keyed", "entries", "entry", "values", "keys", "looked up"]
 
 
 class View(NamedTuple):
@@ -34,7 +34,8 @@ class View(NamedTuple):
     `pieces` are lists of its elements (`batch`), `groups` its elements by a key, each a `group` of a
     grouper and a list, and `keyed` what stands under a key of each element (`map(attribute=…)`); `by`
     holds the key's parts. A mapping has `entries`, each an `entry` of a key and a value, `values` and
-    `keys`.
+    `keys`, and under a key that a variable holds (`looked up`, with its name in `by`) is one of the
+    values where the variable goes through the mapping's keys.
     """
 
     kind: ViewKind
@@ -64,7 +65,7 @@ def extended(path: Path, step: Step) -> Path:
     if not path:
         return ()
     view = path[-1].key
-    if not isinstance(view, View) or isinstance(step.key, View):
+    if not isinstance(view, View) or isinstance(step.key, View) or view.kind == "looked up":
         return (*path, step)
     base = with_optional_end(path[:-1]) if path[-1].optional else path[:-1]
     found = _behind(base, view, step)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from promptls.meaning.parameter_roots import is_macro
-from promptls.meaning.paths import Each, Path, Step, along, in_place, without_views
+from promptls.meaning.paths import Each, Path, Step, View, along, in_place, without_views
 from promptls.meaning.shape import Shape, interned, merged
 from promptls.meaning.use import Bind, Close, Middle, Open, Pass, Rebind
 
@@ -76,8 +76,23 @@ class Walk:
         for frame in reversed(self.frames):
             bound = frame.names.get(str(path[0].key))
             if bound is not None:
-                return _joined(bound, path) if bound else ()
-        return path[:_MOST_STEPS]
+                path = _joined(bound, path) if bound else ()
+                break
+        return self._looked_up(path[:_MOST_STEPS])
+
+    def _looked_up(self, path: Path) -> Path:
+        """The path where a key that goes through a mapping's keys stands for any of them."""
+        for index, step in enumerate(path):
+            if isinstance(step.key, View) and step.key.kind == "looked up":
+                key = self._bound_to(step.key.by[0])
+                if key != (*path[:index], Step(Each.ELEMENT)):
+                    return path
+                return self._looked_up((*path[:index], Step(Each.VALUE), *path[index + 1 :]))
+        return path
+
+    def _bound_to(self, name: str) -> Path:
+        """What a name stands for; empty where that is nothing that is known."""
+        return next((frame.names[name] for frame in reversed(self.frames) if name in frame.names), ())
 
     def step(self, event: Pass | Bind | Rebind | Open | Middle | Close) -> None:
         """Go into a block, or out of it, or past a name that is bound."""

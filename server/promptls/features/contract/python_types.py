@@ -16,6 +16,12 @@ _MODEL_NAMES: Final = frozenset(
      "schema", "schema_json", "update_forward_refs", "validate"}
 )  # fmt: skip
 """Names that pydantic's models have themselves."""
+_NEW_TYPING: Final = """
+if sys.version_info >= (3, 12):
+    from typing import {0}
+else:
+    from typing_extensions import {0}"""
+"""Pydantic reads no older `TypedDict` of Python's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +114,8 @@ def pydantic_source(schema: Mapping[str, Any], functions: Iterable[str] = ()) ->
 def typed_dict_source(schema: Mapping[str, Any], functions: Iterable[str] = ()) -> str:
     """The source of a module with a `TypedDict` for each mapping in the schema, the outermost last."""
     body = "\n\n\n".join(map(_typed_dict, _made(schema, functions)))
-    return f"{_head(schema, body, 'NotRequired', 'TypedDict')}\n\n{body}\n"
+    names = ", ".join(name for name in ("NotRequired", "TypedDict") if re.search(rf"\b{name}\b", body))
+    return f"{_head(schema, body, importing=_NEW_TYPING.format(names))}\n\n{body}\n"
 
 
 def _made(schema: Mapping[str, Any], functions: Iterable[str]) -> list[Class]:
@@ -118,13 +125,14 @@ def _made(schema: Mapping[str, Any], functions: Iterable[str]) -> list[Class]:
     return classes.made
 
 
-def _head(schema: Mapping[str, Any], body: str, *typing: str) -> str:
-    lines = []
+def _head(schema: Mapping[str, Any], body: str, *, importing: str = "") -> str:
+    lines = ["import sys"] if importing else []
     if "Callable[" in body:
         lines.append("from collections.abc import Callable")
-    wanted = [name for name in ("Any", "Literal", *typing) if re.search(rf"\b{name}\b", body)]
+    wanted = [name for name in ("Any", "Literal") if re.search(rf"\b{name}\b", body)]
     if wanted:
         lines.append(f"from typing import {', '.join(wanted)}")
+    lines += [importing] if importing else []
     title = _plain(str(schema.get("title") or "a prompt"))
     return "\n".join([f'"""The inputs of `{title}`."""', "", *lines, *([""] if lines else [])])
 

@@ -75,18 +75,17 @@ def _types(value: Any) -> set[str]:
 def schema_of_shape(shape: Shape) -> dict[str, Any]:
     """The schema of the values of a shape; of `any` and `unknown` one that accepts everything."""
     kind = _TYPES.get(shape.kind)
-    if kind is None:
-        return {}
+    if kind is None or any(below.kind == "callable" for _, below in shape.keys):
+        return {}  # what has methods is an object of a class
     schema: dict[str, Any] = {"type": kind}
     if shape.optional:
         schema["type"] = [*(kind if isinstance(kind, list) else [kind]), "null"]
     if shape.kind == "list" and shape.element is not None:
         schema["items"] = schema_of_shape(shape.element)
     if shape.kind == "mapping":
-        keys = [(name, below) for name, below in shape.keys if below.kind != "callable"]
-        if keys:
-            schema["properties"] = {name: schema_of_shape(below) for name, below in keys}
-            required = [name for name, below in keys if not below.optional]
+        if shape.keys:
+            schema["properties"] = {name: schema_of_shape(below) for name, below in shape.keys}
+            required = [name for name, below in shape.keys if not below.optional]
             if required:
                 schema["required"] = required
         if shape.element is not None:
