@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import Piece
@@ -73,17 +73,17 @@ def are_exclusive(first: tuple[OpenBlock, ...], second: tuple[OpenBlock, ...]) -
 
 def branches_of(source: Source) -> Branches:
     """The branches of a file."""
-    return _branches(source.root)
+    return Branches(source.root, _unclosed(source.root))
 
 
-@kept
 def chunk_branches(chunk: Chunk) -> Branches:
     """The branches of a chunk by itself."""
-    return _branches(chunk)
+    # What is kept with a chunk does not name it: it would live on after its edit until a collection.
+    return Branches(chunk, _unclosed_in(chunk))
 
 
-def _branches(piece: Piece) -> Branches:
-    """The branches of a piece, with those blocks that it does not close, or closes by another's tag."""
+def _unclosed(piece: Piece) -> frozenset[int]:
+    """Where those blocks open that the piece does not close, or closes by another's tag."""
     stack: list[BlockTag] = []
     unclosed: set[int] = set()
     for tag in loose_tags(piece):
@@ -92,7 +92,10 @@ def _branches(piece: Piece) -> Branches:
         elif tag.action == "close" and any(block.keyword == tag.keyword for block in stack):
             while (opening := stack.pop()).keyword != tag.keyword:
                 unclosed.add(opening.span.start)
-    return Branches(piece, frozenset([*unclosed, *(tag.span.start for tag in stack)]))
+    return frozenset([*unclosed, *(tag.span.start for tag in stack)])
+
+
+_unclosed_in: Final = kept(_unclosed)
 
 
 def _pass(stack: list[OpenBlock], tags: Iterable[BlockTag], start: int) -> None:

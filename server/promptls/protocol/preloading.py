@@ -7,6 +7,7 @@ client does things of its own, and that time is enough for most of it.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from importlib import import_module
 from typing import Final
@@ -29,5 +30,6 @@ async def preload() -> None:
         for method in METHODS:
             await asyncio.sleep(0)
             resolved(method.handler)
+        gc.freeze()  # what is loaded stays, and no collection has to look through it again
     except ImportError:
         log.exception("a part of the server cannot be loaded")

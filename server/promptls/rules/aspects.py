@@ -39,8 +39,8 @@ def references(context: FileContext) -> object:
 
 
 def problems(context: FileContext) -> object:
-    """Whether the file has syntax errors; where it has, its text, in which anything may matter."""
-    return context.template.source if context.template.syntax_problems else None
+    """Whether the file has syntax errors; where it has, another object for each text: all of it may matter."""
+    return context.template.source.identity if context.template.syntax_problems else None
 
 
 def silenced(context: FileContext) -> object:

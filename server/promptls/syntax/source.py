@@ -61,6 +61,11 @@ class Source:
         """The whole text, as it was given."""
         return "".join([chunk.text for chunk in self.chunks])
 
+    @cached_property
+    def identity(self) -> object:
+        """An object of this text alone, for what is kept with its chunks and must not hold on to it."""
+        return object()
+
     def __len__(self) -> int:
         return self.root.length
 

@@ -1,0 +1,50 @@
+"""What an edit replaces is gone at once: nothing waits for the garbage collector, whose pauses users feel."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from promptls.rules.check import check
+from promptls.text.span import Span
+from promptls.workspace.workspace import Workspace
+
+PATH = "/folder/main.yml.j2"
+TEXT = (
+    "{#---\ninput_keys: [user, turns]\n---#}\n"
+    + "".join(
+        f"- name: part {number}\n  role: user\n  content: |\n    Some prose.\n"
+        f"    {{% if user == {number} %}}\n    Dear {{{{ user | title }}}},\n    {{% endif %}}\n"
+        for number in range(30)
+    )
+    + "{% for turn in turns %}\n- name: turn\n  content: {{ turn.text }}\n{% endfor %}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("place", "typed"),
+    [("prose", "x"), ("title", "x"), (" title", "|"), (" }}", "}"), ("if user", "x"), ("- name", "x")],
+)
+def test_edits_leave_no_cycles(place: str, typed: str) -> None:
+    workspace = Workspace()
+    workspace.open(PATH, TEXT, 1)
+    start = TEXT.index(place, len(TEXT) // 2)
+
+    def edit_and_back(version: int) -> None:
+        workspace.edit(PATH, version, [(Span(start, start), typed)])
+        check(workspace.snapshot, PATH)
+        workspace.edit(PATH, version + 1, [(Span(start, start + len(typed)), "")])
+        check(workspace.snapshot, PATH)
+
+    edit_and_back(2)  # what is loaded by a first use stays
+    gc.collect()
+    gc.disable()
+    try:
+        for version in range(4, 24, 2):
+            edit_and_back(version)
+        garbage = gc.collect()
+    finally:
+        gc.enable()
+
+    assert garbage == 0
