@@ -28,8 +28,10 @@ class Workbench:
 
     def open_folder(self, address: str, folder: Path) -> None:
         """Show a folder; true when its files are listed."""
+        is_empty = next(folder.iterdir(), None) is None
         self.page.goto(f"{address}/?folder={quote(str(folder))}")
-        expect(self.page.locator(".explorer-folders-view .monaco-list-row").first).to_be_visible()
+        view = self.page.locator(".explorer-folders-view")
+        expect(view if is_empty else view.locator(".monaco-list-row").first).to_be_visible()
 
     def open_file(self, name: str) -> None:
         """Open a file by its name, with the cursor at its beginning."""
@@ -43,12 +45,35 @@ class Workbench:
         self.focus_editor()
 
     def run_command(self, title: str) -> None:
-        """Run a command from the palette."""
-        self.page.keyboard.press("F1")
+        """Run a command from the palette, as soon as it is there: extensions are found after the window."""
         box = self.page.locator(".quick-input-widget input[type=text]")
-        expect(box).to_be_focused()
-        box.fill(f">{title}")
-        expect(self.page.locator(".quick-input-list .monaco-list-row.focused")).to_contain_text(title)
+        found = self.page.locator(".quick-input-list .monaco-list-row.focused")
+        deadline = time.monotonic() + PATIENCE / 1000
+        while True:
+            self.page.keyboard.press("F1")
+            expect(box).to_be_focused()
+            box.fill(f">{title}")
+            try:
+                expect(found).to_contain_text(title, timeout=5_000)
+            except AssertionError:
+                if time.monotonic() > deadline:
+                    raise
+                self.page.keyboard.press("Escape")
+            else:
+                self.page.keyboard.press("Enter")
+                return
+
+    def choose(self, label: str) -> None:
+        """Choose an item of the list that is asked from."""
+        item = self.page.locator(".quick-input-list .monaco-list-row").get_by_text(label, exact=True)
+        expect(item).to_be_visible()
+        item.click()
+
+    def answer(self, title: str, text: str) -> None:
+        """Type an answer into the box of this title."""
+        widget = self.page.locator(".quick-input-widget", has_text=title)
+        expect(widget.locator("input[type=text]")).to_be_focused()
+        widget.locator("input[type=text]").fill(text)
         self.page.keyboard.press("Enter")
 
     def focus_editor(self) -> None:
