@@ -14,6 +14,8 @@ from promptls.meaning.template import Template
 from promptls.rendering.file_rendering import FileRendering
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
 from promptls.syntax.yaml.place import ITEM
+from promptls.systems.ragas.saved_keys import saved_key
+from promptls.systems.ragas.saved_prompt import form_of
 from promptls.text.counted import counted
 
 
@@ -31,9 +33,14 @@ def hover_header(
         return _hover_value(tree, offset) if tree else None
     keys, entry = found
     in_header = template.header is not None
-    fact = fact_at(kind, keys, in_header=in_header)
+    form = form_of(template.declarations.data) if kind is Kind.OBJECT and not in_header else None
+    fact = saved_key(form, keys) if form else fact_at(kind, keys, in_header=in_header)
     texts = [fact_text(fact) if fact else ""]
-    if keys == ("instruction",) and newest is not None and newest.rendering is not None:
+    if (
+        keys in {("instruction",), ("prompt", "instruction")}
+        and newest is not None
+        and newest.rendering is not None
+    ):
         rendered = counted(newest.rendering.tokens, "token")
         texts.append(
             f"{rendered} with {code(newest.sample.name)} ({newest.sample.source}), {newest.job.encoding}"
