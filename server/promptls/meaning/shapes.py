@@ -118,8 +118,11 @@ def _summed(events: Sequence[Piece | Use]) -> tuple[Piece, ...]:
     loose = _loose(events)
     found: list[Piece] = []
     walk = Walk()
+    told: set[tuple[str, int]] = set()
+    """What was noted since the last step: most pieces of a file use the same names in the same ways."""
 
     def end_stretch() -> None:
+        told.clear()
         if walk.found:
             found.append(walk.shapes())
             walk.found.clear()
@@ -134,11 +137,14 @@ def _summed(events: Sequence[Piece | Use]) -> tuple[Piece, ...]:
         if isinstance(event, Use):
             walk.use(event.path, event.shape)
         elif isinstance(event, dict):
-            walk.use_all(event)
+            new = {name: shape for name, shape in event.items() if (name, id(shape)) not in told}
+            told.update([(name, id(shape)) for name, shape in new.items()])
+            walk.use_all(new)
         elif index in loose:
             end_stretch()
             found.append(event)
         else:
+            told.clear()
             walk.step(event)
     end_stretch()
     return tuple(found)
