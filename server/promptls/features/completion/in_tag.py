@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
@@ -35,6 +36,7 @@ _MEANT_BY: Final = {
     "'": ("key", "path", "value", "element"),
 }
 """What a typed character can ask for inside a tag."""
+_QUOTED_VALUE: Final = re.compile(r"(?::|-)[ \t]+([\"'])")
 _QUIET: Final = frozenset({"operator", "words"})
 
 
@@ -106,19 +108,32 @@ def _imported(request: Request, expected: Expected, at: TagPlace) -> Iterable[It
 def _template_names(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
     """Templates by name, each in quotes; and what else may give a name."""
     for item in paths.template_paths(request, expected.keyword):
-        yield replace(item, text=f'"{item.label}"', filter_text=item.label)
+        quote = _quote(request, at)
+        yield replace(item, text=f"{quote}{item.label}{quote}", filter_text=item.label)
     if expected.keyword != "from":
         for item in variables.expression_items(request, expected, at.tag, at.start):
             if item.kind == "variable":
                 yield replace(item, rank=item.rank + 40)
 
 
+def _quote(request: Request, at: TagPlace) -> str:
+    """The quote that may stand in the tag: not that of the YAML value around it."""
+    source = request.template.source
+    before = source.slice(Span(source.line_span(source.place(at.start).line).start, at.start))
+    value = _QUOTED_VALUE.search(before)
+    return "'" if value is not None and value[1] == '"' else '"'
+
+
+def _expressions(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
+    """Variables and functions, behind the values that what they are compared with may have."""
+    yield from members.compared_items(request, expected.target, _quote(request, at))
+    yield from variables.expression_items(request, expected, at.tag, at.start)
+
+
 _Source = Callable[[Request, Expected, TagPlace], Iterable[Item]]
 _SOURCES: Final[dict[str, _Source]] = {
     "tag": lambda request, _, at: tags.tag_items(request, at.tag, at.start),
-    "expression": lambda request, expected, at: variables.expression_items(
-        request, expected, at.tag, at.start
-    ),
+    "expression": _expressions,
     "operator": lambda _, expected, _at: filters.word_items(expected.words),
     "words": lambda _, expected, _at: filters.word_items(expected.words),
     "attribute": lambda request, expected, _: members.attribute_items(request, expected.target),

@@ -31,6 +31,7 @@ from promptls.workspace.needs import needed_shapes
 
 _MAPPING_METHODS: Final = ("items", "keys", "values", "get")
 _TEXT_METHODS: Final = ("lower", "upper", "strip", "split", "startswith", "endswith", "replace", "splitlines")
+_LIKELIEST: Final = 1
 _KNOWN: Final = 10
 _METHOD: Final = 40
 
@@ -91,6 +92,17 @@ def value_items(request: Request, target: Expression | None) -> Iterator[Item]:
     for value in schema.get("enum", ()) if isinstance(schema.get("enum"), list) else ():
         if isinstance(value, str):
             yield Item(value, "enum", _KNOWN)
+
+
+def compared_items(request: Request, target: Expression | None, quote: str) -> Iterator[Item]:
+    """The values that `target` may be compared with, as they are written in a tag, texts in these quotes."""
+    values = _schema_at(request, way_to(request, target)).get("enum") if target is not None else None
+    for value in values if isinstance(values, list) else ():
+        if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+            text = f"{quote}{value}{quote}" if isinstance(value, str) else str(value)
+            if re.search(r"[\"'\\\n]", str(value)):
+                continue
+            yield Item(text, "enum", _LIKELIEST, filter_text=str(value), detail="compared")
 
 
 def _detail(member: _Member) -> str:

@@ -10,7 +10,7 @@ from promptls.features.completion.item import Item
 from promptls.rules.registry import RULES
 from promptls.text.span import Span
 
-_LIST: Final = re.compile(r"promptls:\s*ignore\[([^\]\n]*)$")
+_LIST: Final = re.compile(r"promptls:\s*ignore(?:-file)?\[([^\]\n]*)$")
 _BEGUN: Final = re.compile(r"^\s*([a-z:]*)$")
 
 

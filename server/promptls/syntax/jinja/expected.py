@@ -48,12 +48,12 @@ OPERATORS: Final = ("if", "else", "and", "or", "not in", "in", "is", "is not")
 class Expected(NamedTuple):
     """What may stand at a place; spans and offsets count from the start of the tag.
 
-    `what` is `tag` (a tag's name), `expression`, `operator` (a word such as `if` behind an operand),
-    `attribute` or `key` (of `target`), `filter`, `test`, `value` (a text that `target` is compared
-    with), `path` (inside the quotes of a template's name), `template` (such a name, with its quotes),
-    `imported` (a name of the template `template`), `block` (a block's name), `target` (a variable that is
-    set), `element` (a key that the elements of the list `target` have), or `words` (nothing but one of
-    `words`).
+    `what` is `tag` (a tag's name), `expression` (with a `target` one that it is compared with), `operator`
+    (a word such as `if` behind an operand), `attribute` or `key` (of `target`), `filter`, `test`, `value`
+    (a text that `target` is compared with), `path` (inside the quotes of a template's name), `template`
+    (such a name, with its quotes), `imported` (a name of the template `template`), `block` (a block's
+    name), `target` (a variable that is set), `element` (a key that the elements of the list `target` have),
+    or `words` (nothing but one of `words`).
     `word` is what stands there already, to the left and the right of the place.
     """
 
@@ -117,10 +117,26 @@ def _in_string(
     elements = _filtered_by_key(text, inner_start, before)
     if elements is not None:
         return Expected("element", word, keyword, elements, quote=quote.text)
-    if before and before[-1].text in {"==", "!="}:
-        target = operand_before(text, inner_start, before[-1].start)
-        return Expected("value", word, keyword, target, quote=quote.text) if target else None
-    return None
+    target = _compared(text, inner_start, before) or _looked_for(text, inner_start, before, brackets)
+    return Expected("value", word, keyword, target, quote=quote.text) if target else None
+
+
+def _compared(text: str, inner_start: int, before: list[Token]) -> Expression | None:
+    """What the value behind these tokens is compared with."""
+    if not before or before[-1].text not in {"==", "!="}:
+        return None
+    return operand_before(text, inner_start, before[-1].start)
+
+
+def _looked_for(
+    text: str, inner_start: int, before: list[Token], brackets: Sequence[int]
+) -> Expression | None:
+    """What is looked for in the list that is being written: `tone` of `tone not in ['dry', `."""
+    opening = brackets[-1] if brackets else 0
+    if opening == 0 or before[opening].text not in {"[", "("} or before[opening - 1].text != "in":
+        return None
+    is_negated = opening > 1 and before[opening - 2].text == "not"
+    return operand_before(text, inner_start, before[opening - 1 - is_negated].start)
 
 
 def _filtered_by_key(text: str, inner_start: int, before: list[Token]) -> Expression | None:
@@ -189,7 +205,10 @@ def _expression(
     brackets = open_brackets(before)
     is_argument = bool(brackets) and before[brackets[-1]].text == "(" and last.text in {"(", ","}
     calls = is_argument and brackets[-1] > 0 and is_called(before[: brackets[-1]])
-    return Expected("expression", nowhere, keyword, calls=calls)
+    target = _compared(text, inner_start, before)
+    if last.text in {"[", "(", ","}:
+        target = _looked_for(text, inner_start, before, brackets)
+    return Expected("expression", nowhere, keyword, target, calls=calls)
 
 
 def _depth_zero(tokens: Sequence[Token], *texts: str) -> int | None:
