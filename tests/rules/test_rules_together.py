@@ -68,6 +68,12 @@ def test_a_comment_silences_in_the_header() -> None:
     )
 
 
+def test_a_syntax_error_leaves_open_what_a_comment_silences() -> None:
+    text = "- name: a\n  role: user # promptls: ignore[unknown-role]\n  content: '{{ b | }}'\n"
+
+    assert rules_found(text) == [("jinja-syntax", "error")]
+
+
 def test_what_looks_like_a_comment_in_a_text_is_part_of_it() -> None:
     check_findings(
         "- name: a\n  content: |\n    # promptls: ignore[unknown-role]\n"

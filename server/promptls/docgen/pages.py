@@ -25,7 +25,7 @@ def rules_page() -> str:
         "What `promptls check` and the editor report.\n"
         "The setting `rules` gives a rule another severity, or turns it `off`.\n"
         "The comment `{# promptls: ignore[rule-name] reason #}` silences rules on its own line, or, "
-        "where nothing else stands there, on the next.\n\n"
+        "where nothing else stands there, on the next; with `ignore-file` in the whole file.\n\n"
         f"| rule | severity | what it finds |\n| --- | --- | --- |\n{listed}\n\n{pages}\n"
     )
 

@@ -15,7 +15,8 @@ from promptls.rules.file_findings import in_files
 from promptls.rules.kept_findings import Choice, in_chunks, in_declared, in_names
 from promptls.rules.registry import RULES
 from promptls.rules.rule import FileContext, Finding, Rule, Severity
-from promptls.rules.suppression import suppressed_lines
+from promptls.rules.suppression import silenced
+from promptls.rules.unused_suppressions import unused_suppressions
 from promptls.settings.project import Project
 from promptls.workspace.snapshot import Snapshot
 
@@ -48,19 +49,19 @@ def check(snapshot: Snapshot, path: str, *, suppressed: bool = False) -> tuple[F
         findings += in_declared(root, choice, template.declarations)
     for rule, severity in choice.in_names:
         findings += in_names(context, choice, rule, severity)
-    if not findings:
-        return ()
-    if not template.source.has_jinja:
+    if findings and not template.source.has_jinja:
         # What mends YAML would break JSON.
         findings = [replace(finding, fixes=()) for finding in findings]
-    silenced = suppressed_lines(template.source)
-    if silenced or suppressed:
+    hidden = silenced(template.source)
+    if suppressed or any(hidden):
+        lines = [template.source.place(finding.span.start).line for finding in findings]
+        unused = () if suppressed else unused_suppressions(template.source, choice, findings, lines)
         findings = [
             finding
-            for finding in findings
-            if (finding.rule in silenced.get(template.source.place(finding.span.start).line, ()))
-            is suppressed
+            for finding, line in zip(findings, lines, strict=True)
+            if hidden.hides(finding.rule, line) is suppressed
         ]
+        findings += unused
     return tuple(sorted(findings, key=lambda finding: (finding.span, finding.rule)))
 
 
@@ -91,6 +92,7 @@ def _choice(project: Project, kind: Kind) -> Choice:
         tuple(each for each in in_chunks if not each[0].reads_prose),
         tuple(each for each in rules if each[0].check_declared is not None),
         tuple(each for each in rules if each[0].check_names is not None),
+        {rule.name: rule for rule, _ in rules},
     )
     _choices.insert(0, choice)
     del _choices[_MOST_CHOICES:]

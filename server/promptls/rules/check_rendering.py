@@ -11,7 +11,7 @@ from promptls.rendering.file_rendering import FileRendering
 from promptls.rules.check import severity_of
 from promptls.rules.registry import RULES
 from promptls.rules.rule import FileContext, Finding, Rule, Severity
-from promptls.rules.suppression import suppressed_lines
+from promptls.rules.suppression import silenced
 from promptls.workspace.snapshot import Snapshot
 
 _LOG: Final = logging.getLogger(__name__)
@@ -37,13 +37,15 @@ def check_rendering(snapshot: Snapshot, path: str, rendering: FileRendering) -> 
         severity = severity_of(rule, project)
         if kind in rule.kinds and severity is not None:
             findings += _found(rule, severity, context, rendering)
-    silenced = suppressed_lines(template.source) if findings else {}
+    if not findings:
+        return ()
+    hidden = silenced(template.source)
     return tuple(
         sorted(
             (
                 finding
                 for finding in findings
-                if finding.rule not in silenced.get(template.source.place(finding.span.start).line, ())
+                if not hidden.hides(finding.rule, template.source.place(finding.span.start).line)
             ),
             key=lambda finding: (finding.span, finding.rule),
         )

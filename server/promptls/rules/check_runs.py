@@ -11,7 +11,7 @@ from promptls.meaning.kind import Kind
 from promptls.rules.check import severity_of
 from promptls.rules.registry import RULES
 from promptls.rules.rule import FileContext, Finding, Rule, Severity
-from promptls.rules.suppression import suppressed_lines
+from promptls.rules.suppression import silenced
 from promptls.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -40,11 +40,13 @@ def check_runs(snapshot: Snapshot, path: str, runs: Sequence[RunSummary]) -> tup
         severity = severity_of(rule, project)
         if severity is not None:
             findings += _found(rule, severity, context, fresh)
-    silenced = suppressed_lines(template.source) if findings else {}
+    if not findings:
+        return ()
+    hidden = silenced(template.source)
     shown = [
         finding
         for finding in findings
-        if finding.rule not in silenced.get(template.source.place(finding.span.start).line, ())
+        if not hidden.hides(finding.rule, template.source.place(finding.span.start).line)
     ]
     return tuple(sorted(shown, key=lambda finding: (finding.span, finding.rule)))
 

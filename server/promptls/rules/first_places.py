@@ -11,7 +11,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from promptls.meaning.contents import before_typing
 from promptls.rules.rule import FileContext
-from promptls.rules.suppression import suppressed_lines
+from promptls.rules.suppression import silenced
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import chunks_where, united
 
@@ -73,11 +73,7 @@ class FirstPlaces(Generic[Subject, Item]):
         if not counts:
             return
         chosen = context.project.rules.get(self._rule, "hint")
-        if (
-            every
-            or chosen != "hint"
-            or any(self._rule in names for names in suppressed_lines(source).values())
-        ):
+        if every or chosen != "hint" or silenced(source).speaks_of(self._rule):
             for located in chunks_where(source.root, self._counts):
                 for subject, item, _ in self._things(located.chunk):
                     if about is None or about(subject):

@@ -2,8 +2,9 @@
 
 ## What it does
 
-Reports comments (`{# promptls: ignore … #}` of Jinja, `# promptls: ignore …` of YAML) that name no rule
-in brackets, or a rule that there is not; and those that are part of a text, because they stand in a block.
+Reports comments (`{# promptls: ignore … #}` of Jinja, `# promptls: ignore …` of YAML, and the same with
+`ignore-file`) that name no rule in brackets, or a rule that there is not; and those that are part of a text,
+because they stand in a block. A rule that is named and finds nothing there is a hint.
 
 ## Why is this bad?
 
@@ -41,9 +42,9 @@ from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.text.span import Span
 
-_COMMENT: Final = re.compile(r"promptls:\s*ignore(?![\w-])(?:\[([^\]]*)\])?")
+_COMMENT: Final = re.compile(r"promptls:\s*(?:ignore(?:-file)?(?![\w-])(?:\[([^\]]*)\])?|([\w-]+)\[)")
 _NAME: Final = re.compile(r"[^\s,]+")
-_IN_TEXT: Final = re.compile(r"#[ \t]*(promptls:\s*ignore\[[^\]\r\n]*\][^\r\n]*)")
+_IN_TEXT: Final = re.compile(r"#[ \t]*(promptls:\s*ignore(?:-file)?\[[^\]\r\n]*\][^\r\n]*)")
 
 
 def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
@@ -54,17 +55,28 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         if match is None:
             continue
         start = suppression.span.start
-        if match.group(1) is None or not match.group(1).strip():
+        if match.group(2):
+            span = Span(match.start(2), match.end(2)).shifted(start)
+            known = ("ignore", "ignore-file")
+            yield misspelt(
+                span, "a comment silences rules with `ignore` or `ignore-file`", match.group(2), known
+            )
+        elif match.group(1) is None or not match.group(1).strip():
             span = Span(match.start(), match.end()).shifted(start)
             yield Finding(span, "this silences nothing: name rules in brackets, `ignore[rule-name]`")
-            continue
-        known = _rule_names()
-        for name in _NAME.finditer(match.group(1)):
-            if name.group() not in known:
-                span = Span(name.start(), name.end()).shifted(start + match.start(1))
-                yield misspelt(span, f"there is no rule `{name.group()}`", name.group(), known)
+        else:
+            yield from _unknown(match.group(1), start + match.start(1))
     if "promptls:" in chunk.text:
         yield from _in_texts(chunk, {each.span.start for each in suppressions})
+
+
+def _unknown(listed: str, start: int) -> Iterator[Finding]:
+    """The names in a list, which begins at `start`, that are no rules."""
+    known = _rule_names()
+    for name in _NAME.finditer(listed):
+        if name.group() not in known:
+            span = Span(*name.span()).shifted(start)
+            yield misspelt(span, f"there is no rule `{name.group()}`", name.group(), known)
 
 
 def _in_texts(chunk: Chunk, known: set[int]) -> Iterator[Finding]:

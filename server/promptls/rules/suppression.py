@@ -2,7 +2,7 @@
 
 `{# promptls: ignore[rule-name] reason #}` silences the named rules on its own line, or,
 where nothing else stands on its line, on the next one. A comment of YAML, `# promptls: ignore[rule-name]`,
-does the same, also in the header.
+does the same, also in the header. With `ignore-file` the rules are silenced in the whole file.
 """
 
 from __future__ import annotations
@@ -21,16 +21,53 @@ from promptls.text.span import Span
 
 _MARK: Final = "promptls:"
 _YAML_COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#[^\r\n]*", re.MULTILINE)
-_COMMENT: Final = re.compile(r"promptls:\s*ignore\[([\w\-, ]+)\]")
+_COMMENT: Final = re.compile(r"promptls:\s*ignore(-file)?\[([\w\-, ]+)\]")
+_NAME: Final = re.compile(r"[^\s,]+")
 
 
-def suppressed_lines(source: Source) -> dict[int, frozenset[str]]:
-    """The rules that are silenced, by the lines of the file."""
-    found: dict[int, frozenset[str]] = {}
-    for offset, lines, names in _comments(source.root):
-        line = source.place(offset).line + lines
-        found[line] = found.get(line, frozenset()) | names
-    return found
+class Silenced(NamedTuple):
+    """The rules that a file silences, by lines and everywhere."""
+
+    lines: dict[int, frozenset[str]]
+    everywhere: frozenset[str]
+
+    def hides(self, rule: str, line: int) -> bool:
+        """Whether the rule's findings in that line are not to be heard of."""
+        return rule in self.everywhere or rule in self.lines.get(line, ())
+
+    def speaks_of(self, rule: str) -> bool:
+        """Whether the rule is silenced anywhere."""
+        return rule in self.everywhere or any(rule in names for names in self.lines.values())
+
+
+class SilencedName(NamedTuple):
+    """A rule's name in a comment that silences it; `line` is the line that it is about, None for all of them."""
+
+    name: str
+    span: Span
+    comment: Span
+    line: int | None
+
+
+def silenced(source: Source) -> Silenced:
+    """The rules that the file silences."""
+    lines: dict[int, frozenset[str]] = {}
+    everywhere: frozenset[str] = frozenset()
+    for each in silenced_names(source):
+        if each.line is None:
+            everywhere |= {each.name}
+        else:
+            lines[each.line] = lines.get(each.line, frozenset()) | {each.name}
+    return Silenced(lines, everywhere)
+
+
+def silenced_names(source: Source) -> list[SilencedName]:
+    """Every name of a rule in the comments of the file that silence rules; spans count from its start."""
+    return [
+        SilencedName(name, span, comment, None if lines is None else source.place(comment.start).line + lines)
+        for comment, lines, names in _comments(source.root)
+        for name, span in names
+    ]
 
 
 def suppressions(source: Source) -> object:
@@ -41,12 +78,14 @@ def suppressions(source: Source) -> object:
 class Suppression(NamedTuple):
     """A comment that is to silence rules, from its `promptls:` to its end; the span counts from the chunk's start.
 
-    `lines` is how many lines behind its own the line stands that is silenced.
+    `lines` is how many lines behind its own the line stands that is silenced. `whole` is where the comment
+    itself stands.
     """
 
     span: Span
     text: str
     lines: int
+    whole: Span
 
 
 @kept
@@ -78,17 +117,35 @@ def _suppression(chunk: Chunk, span: Span) -> Suppression:
     is_alone = not before.strip() and not behind.strip()
     start = chunk.text.index(_MARK, span.start)
     text = chunk.text[start : span.end]
-    return Suppression(Span(start, span.end), text, last.line + 1 - first.line if is_alone else 0)
+    lines = last.line + 1 - first.line if is_alone else 0
+    return Suppression(Span(start, span.end), text, lines, span)
 
 
-def _in_chunk(chunk: Chunk) -> list[tuple[int, int, frozenset[str]]]:
-    """The offset of each such comment, how many lines behind it the silenced line is, and the rules."""
-    return [
-        (each.span.start, each.lines, frozenset(name.strip() for name in match.group(1).split(",")))
-        for each in chunk_suppressions(chunk)
-        if (match := _COMMENT.match(each.text))
-    ]
+_Names = tuple[tuple[str, Span], ...]
+_Comment = tuple[Span, "int | None", _Names]
 
 
-_names: Final = united(lambda chunk: tuple([each[1:] for each in _in_chunk(chunk)]), tuple[object, ...])
-_comments: Final = gathered(_in_chunk, lambda comment, by: (comment[0] + by, *comment[1:]))
+def _in_chunk(chunk: Chunk) -> list[_Comment]:
+    """Where each such comment stands, how many lines behind it the silenced line is, and the rules."""
+    found: list[_Comment] = []
+    for each in chunk_suppressions(chunk):
+        match = _COMMENT.match(each.text)
+        if match:
+            by = each.span.start
+            names = _NAME.finditer(each.text, match.start(2), match.end(2))
+            placed = tuple([(name.group(), Span(*name.span()).shifted(by)) for name in names])
+            found.append((each.whole, None if match.group(1) else each.lines, placed))
+    return found
+
+
+def _without_places(chunk: Chunk) -> tuple[object, ...]:
+    return tuple([(lines, tuple([name for name, _ in names])) for _, lines, names in _in_chunk(chunk)])
+
+
+def _shifted(comment: _Comment, by: int) -> _Comment:
+    whole, lines, names = comment
+    return whole.shifted(by), lines, tuple([(name, span.shifted(by)) for name, span in names])
+
+
+_names: Final = united(_without_places, tuple[object, ...])
+_comments: Final = gathered(_in_chunk, _shifted)
