@@ -14,8 +14,11 @@ export const DOCUMENTS = [
   { scheme: "file", language: "json", pattern: "**/*_english.json" },
 ];
 
+/** Names of prompt files, and of those that Ragas saves. */
+const NAME = /(\.ya?ml\.j2|_english\.json|\/english\/[^/]+\.json)$/;
+
 export function isPrompt(document: vscode.TextDocument): boolean {
-  return document.languageId === LANGUAGE || (document.uri.scheme === "file" && /\.ya?ml\.j2$/.test(document.uri.path));
+  return document.languageId === LANGUAGE || (document.uri.scheme === "file" && NAME.test(document.uri.path));
 }
 
 /** The prompt in the active editor. */
