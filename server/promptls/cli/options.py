@@ -43,3 +43,31 @@ def whole_number(word: str) -> int:
     if not (word.isascii() and word.isdigit() and int(word)):
         raise argparse.ArgumentTypeError(f"`{word}` is no whole number of 1 or more")
     return int(word)
+
+
+def any_number(word: str) -> int:
+    """The whole number that `word` writes; argparse shows the error of any other word."""
+    try:
+        return int(word)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"`{word}` is no whole number") from None
+
+
+def seconds(word: str) -> float:
+    """The seconds that `word` writes, more than 0; argparse shows the error of any other word."""
+    return _above_zero(word, "number of seconds")
+
+
+def dollars(word: str) -> float:
+    """The US dollars that `word` writes, more than 0; argparse shows the error of any other word."""
+    return _above_zero(word.removeprefix("$"), "number of dollars")
+
+
+def _above_zero(word: str, noun: str) -> float:
+    try:
+        number = float(word)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"`{word}` is no {noun} above 0")
+    return number

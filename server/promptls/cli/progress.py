@@ -54,14 +54,14 @@ class _RunProgress:
     def _row(self, event: RowFinished) -> None:
         self._failed += event.error is not None
         failed = f"{self._failed} failed" if self._failed else ""
+        rate = f"{event.rate:.1f}/s" if event.rate < MANY else f"{event.rate:,.0f}/s"
         if self._bar is not None:
-            rate = f"{event.rate:.1f}/s" if event.rate < MANY else f"{event.rate:.0f}/s"
             self._bar.update(self._task, completed=event.done, failed=failed, rate=rate)
             return
         part = event.done * LINES // event.total
         if part > self._told:
             self._told = part
-            left = f", about {event.left:.0f} s left" if event.done < event.total else ""
+            left = f", {rate}, about {event.left:.0f} s left" if event.done < event.total else ""
             told = f", {failed}" if failed else ""
             print(f"{event.done} of {event.total} in {event.seconds:.0f} s{told}{left}", file=sys.stderr)
 

@@ -10,13 +10,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptls.cli.options import whole_number
+from promptls.cli.options import any_number, dollars, seconds, whole_number
 from promptls.cli.questions import ask_before_spending
 from promptls.cli.run_report import print_matrix, print_run, threshold
 from promptls.cli.terminal import paint, print_json, shown_path
 from promptls.text.counted import counted
 from promptls.text.dollars import in_dollars
-from promptls.text.failure import WrongUse
+from promptls.text.failure import FilePlace, WrongUse
 
 if TYPE_CHECKING:
     from promptls.experiments.definition import Experiment
@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "columns",
     )
     parser.add_argument("--repeats", metavar="N", type=whole_number, help="ask each row N times")
-    parser.add_argument("--seed", metavar="N", type=int, help="seed of the sampling; repeats count on")
+    parser.add_argument("--seed", metavar="N", type=any_number, help="seed of the sampling; repeats count on")
     parser.add_argument("--concurrency", metavar="N", type=whole_number, help="ask N rows at once")
     parser.add_argument(
         "--engine",
@@ -123,31 +123,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     judging.add_argument("--json", action="store_true", help="print the run's manifest as JSON")
 
 
-def seconds(word: str) -> float:
-    """The seconds that `word` writes, more than 0; argparse shows the error of any other word."""
-    return _above_zero(word, "number of seconds")
-
-
-def dollars(word: str) -> float:
-    """The US dollars that `word` writes, more than 0; argparse shows the error of any other word."""
-    return _above_zero(word.removeprefix("$"), "number of dollars")
-
-
-def _above_zero(word: str, noun: str) -> float:
-    try:
-        number = float(word)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"`{word}` is no {noun} above 0")
-    return number
-
-
 def execute(arguments: argparse.Namespace) -> int:
     """Runs the experiment of every file and prints its scores; 1 where a row failed or a score is too low."""
     from promptls.cli.run_in_python import in_python, run_in_python
     from promptls.experiments.history import read_run
 
+    if arguments.junit is not None and not arguments.junit.absolute().parent.is_dir():
+        # Said before anything is spent.
+        raise WrongUse(
+            "the folder of the report does not exist", FilePlace(arguments.junit), "make it, or name another"
+        )
     if arguments.leave_one_out:
         from promptls.cli.run_left_out import run_left_out
 
@@ -301,7 +286,7 @@ def _may_be_long(experiment: Experiment, model: ModelReference) -> bool:
 
 def _calls(planned: Planned) -> str:
     judging = f" ({planned.judging:,} of them by metrics)" if planned.judging else ""
-    words = f"{counted(planned.calls, 'call')}{judging}, about {planned.tokens:,} input tokens"
+    words = f"{counted(planned.calls, 'call')}{judging}, about {counted(planned.tokens, 'input token')}"
     if planned.cached:
         words += f", {planned.cached:,} answered from the cache"
     if planned.longest_cost is not None and planned.longest_cost != planned.prompt_cost:

@@ -121,8 +121,11 @@ async def plan_run(
     metrics = tuple(
         load_metric(name, experiment.base, experiment.named_metrics) for name in experiment.metrics
     )
-    for metric in metrics:
-        check_binding(metric, dataset.columns, experiment.output_key)
+    try:
+        for metric in metrics:
+            check_binding(metric, dataset.columns, experiment.output_key)
+    except WrongUse as error:
+        raise WrongUse(error.message, FilePlace(dataset.path, 0), error.remedy) from None
     for model in experiment.models:
         check_model(model)
     if experiment.engine == "ray":

@@ -6,6 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,9 +24,12 @@ from promptls.metrics.metric import Metric
 from promptls.text.failure import Failure, FilePlace, WrongUse
 from promptls.text.nearest import did_you_mean
 from promptls.workspace.disk import read_text, source_of
-from promptls.workspace.project_settings import find_project
+from promptls.workspace.project_settings import ProjectFile, find_project
 from promptls.workspace.python_experiments import experiments_for, findings_in_file, scanned_experiments
 from promptls.workspace.python_findings import PythonExperiment, PythonFindings
+
+# Files and folders that are looked at where there is no project.
+_MOST_STEPS = 1000
 
 _PREFERRED = "load_dataset"
 _MODEL_PARAMETERS = ("model", "model_name")
@@ -98,11 +102,7 @@ def written_request(request: RunRequest) -> WrittenRequest | None:
     declared = Template(source_of(str(prompt), text)).declarations.settings.experiments or {}
     if name in declared or name in project.settings.experiments:
         return None
-    scanned: dict[str, PythonFindings] = {}
-    root = project.root if project.path is not None else prompt.parent.parent
-    for _ in scanned_experiments([str(root)], scanned):
-        pass
-    offered = {each.name: each for each in experiments_for(scanned, str(prompt))}
+    offered = {each.name: each for each in _offered(prompt, project, name)}
     if name in offered:
         return WrittenRequest(request, offered[name])
     known = [*declared, *project.settings.experiments, *offered]
@@ -113,6 +113,24 @@ def written_request(request: RunRequest) -> WrittenRequest | None:
         FilePlace(prompt),
         f"its experiments are {', '.join(f'`{each}`' for each in known)}",
     )
+
+
+def _offered(prompt: Path, project: ProjectFile, name: str) -> list[PythonExperiment]:
+    """The experiments of Python files that may be run on the prompt.
+
+    Without a project, nobody says how far the folders reach: those beside the prompt come first, and around
+    its folder only so many are looked at.
+    """
+    is_bounded = project.path is not None
+    roots = [project.root] if is_bounded else [prompt.parent, prompt.parent.parent]
+    scanned: dict[str, PythonFindings] = {}
+    for root in roots:
+        for _ in islice(scanned_experiments([str(root)], scanned), None if is_bounded else _MOST_STEPS):
+            pass
+        found = experiments_for(scanned, str(prompt))
+        if any(each.name == name for each in found):
+            return list(found)
+    return list(experiments_for(scanned, str(prompt)))
 
 
 def _again(request: RunRequest, header: Mapping[str, Any], folder: Path) -> WrittenRequest | None:
