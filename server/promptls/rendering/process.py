@@ -1,6 +1,6 @@
 """The worker's process: reads jobs from standard input, writes answers to standard output.
 
-Started as `python -m promptls.rendering.process MEMORY_BYTES` by `promptls.rendering.worker`.
+Started as `python -m promptls.rendering.process MEMORY_BYTES MARK_FILE` by `promptls.rendering.worker`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from typing import Any, BinaryIO, TypeAlias
 from promptls.rendering import frames
 from promptls.rendering.execute import execute
 from promptls.rendering.execute_rows import execute_rows
+from promptls.rendering.functions_file import MODULE_PREFIX
 from promptls.rendering.job import RenderJob
 from promptls.rendering.lab_request import LabRequest
 from promptls.rendering.limits import limit_memory
+from promptls.rendering.mark import MARK
 from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.outcome_frame import packed_outcome
 from promptls.rendering.rows import packed_rows
@@ -91,6 +93,7 @@ class Reporter:
             while (job := self._job) is not None:
                 request, seconds = job
                 time.sleep(seconds / REPORTS_PER_LIMIT)
+                MARK.look()
                 place = template_place(sys._current_frames().get(self._watched))  # noqa: SLF001 - its documented use
                 if self._job is job and place is not None and told != (request, place):
                     told = request, place
@@ -98,23 +101,33 @@ class Reporter:
 
 
 def template_place(frame: FrameType | None) -> tuple[str, int] | None:
-    """The file and 0-based line of the innermost template that runs in `frame` or its callers."""
+    """The file and 0-based line of the innermost template that runs in `frame` or its callers.
+
+    Of no template, those of the functions file that is being run.
+    """
+    outside: tuple[str, int] | None = None
     while frame is not None:
         template = frame.f_globals.get("__jinja_template__")
         if template is not None and frame.f_code.co_filename == template.filename:
             # Between two lines, a frame that runs has none.
             number = frame.f_lineno or frame.f_code.co_firstlineno
             return template.filename, template.get_corresponding_lineno(number) - 1
+        if outside is None and str(frame.f_globals.get("__name__")).startswith(MODULE_PREFIX):
+            outside = frame.f_code.co_filename, (frame.f_lineno or 1) - 1
         frame = frame.f_back
-    return None
+    return outside
 
 
 def main(arguments: list[str]) -> int:
-    """Answer jobs until standard input is closed. The one argument is the memory limit, or `none`."""
+    """Answer jobs until standard input is closed.
+
+    The arguments are the memory limit, or `none`, and the file to share the mark in.
+    """
     inbox, outbox = _take_streams()
     # Ctrl+C in a terminal reaches every process of it; the server decides what ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit_memory(None if arguments == ["none"] else int(arguments[0]))
+    MARK.share(Path(arguments[1]))
     reporter = Reporter(outbox)
     outbox.send({"ready": True})
     while True:
@@ -168,6 +181,7 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox, reporter: Reporter) 
     # file must not find what lies beside the one before it.
     folder = Path(job.functions or job.path).parent
     os.chdir(folder if folder.is_absolute() and folder.is_dir() else os.sep)
+    MARK.clear()
     seconds: float = request["seconds"]
     faulthandler.dump_traceback_later(seconds + GRACE_SECONDS, exit=True)
     try:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
@@ -19,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from promptls.rendering import frames
 from promptls.rendering.job import RenderJob
 from promptls.rendering.limits import Limits
+from promptls.rendering.mark import marked_place, new_mark_file
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.outcome_frame import unpacked_outcome
 from promptls.rendering.rows import RowsRendered, unpacked_rows
@@ -81,6 +84,8 @@ class RenderWorker:
         self._coming: dict[str, tuple[RenderJob, asyncio.Task[Rendering | RenderFailure]]] = {}
         self._numbers = 0
         self._at_work: tuple[str, int | None] | None = None
+        self._mark_file: Path | None = None
+        """Where the process marks its place."""
         self._loaded: set[str] = set()
         """The encodings that the process has ready, so that a job runs from the moment it is sent."""
 
@@ -229,6 +234,7 @@ class RenderWorker:
         """
         async with self._lock:
             ended = ""
+            place: tuple[str, int] | None = None
             for _ in range(ATTEMPTS):
                 self._at_work = job.path, number
                 try:
@@ -240,6 +246,7 @@ class RenderWorker:
                 except _LateError as error:
                     return self._timed_out(job, error.place)
                 except (EOFError, OSError) as error:
+                    place = self._marked(unseen=False)
                     ended = await self._end_of_process() or str(error)
                     continue
                 finally:
@@ -253,10 +260,14 @@ class RenderWorker:
                     await self._stop()
                     return replace(failure, message=self._out_of_memory(), path=failure.path or job.path)
                 return failure
-        message = f"The rendering process ended {ATTEMPTS} times while it rendered this file ({ended})."
+        path, line = place or (job.path, None)
+        where = f", at line {line + 1} of {Path(path).name}" if line is not None else ""
+        message = (
+            f"The rendering process ended {ATTEMPTS} times while it rendered this file{where} ({ended})."
+        )
         if job.functions is not None:
             message += f" Look at what ends a process in the functions of {job.functions}."
-        return RenderFailure("crash", message, job.path)
+        return RenderFailure("crash", message, path, line)
 
     async def _count(self, texts: list[str], encoding: str) -> list[int]:
         counts: list[int] = (await self._ask({"texts": texts, "encoding": encoding}))["counts"]
@@ -324,6 +335,7 @@ class RenderWorker:
                 _read_message(process.stdout), max(0.0, deadline - time.monotonic())
             )
         except (asyncio.TimeoutError, asyncio.CancelledError) as error:
+            place = self._marked(unseen=True) or place or self._marked(unseen=False)
             # A message that was read half would make nonsense of the next: a new process begins anew.
             await self._stop()
             if isinstance(error, asyncio.CancelledError):
@@ -342,6 +354,7 @@ class RenderWorker:
             "-m",
             "promptls.rendering.process",
             "none" if memory is None else str(memory),
+            str(self._new_mark_file()),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             # `-m` puts the working folder first on the import path: in a user's folder, a file named
@@ -371,6 +384,7 @@ class RenderWorker:
         """End the process, if there is one, and wait for its end."""
         process, self._process = self._process, None
         if process is None:
+            self._forget_mark_file()
             return
         if process.stdin is not None:
             process.stdin.close()
@@ -379,6 +393,26 @@ class RenderWorker:
         # A process that a function has left behind may hold the streams open: then nobody waits for it.
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(process.wait(), END_SECONDS)
+        self._forget_mark_file()
+
+    def _new_mark_file(self) -> Path:
+        """The file for the marks of a process that is started now."""
+        self._forget_mark_file()
+        descriptor, name = tempfile.mkstemp(prefix="promptls-mark-")
+        os.close(descriptor)
+        self._mark_file = Path(name)
+        new_mark_file(self._mark_file)
+        return self._mark_file
+
+    def _forget_mark_file(self) -> None:
+        file, self._mark_file = self._mark_file, None
+        if file is not None:
+            with contextlib.suppress(OSError):
+                file.unlink()
+
+    def _marked(self, *, unseen: bool) -> tuple[str, int] | None:
+        """The template file and line that the process has marked."""
+        return None if self._mark_file is None else marked_place(self._mark_file, unseen=unseen)
 
     def _timed_out(self, job: RenderJob, place: tuple[str, int] | None) -> RenderFailure:
         """The failure for a job that was stopped at the time limit."""

@@ -12,7 +12,14 @@ from typing import Any, Final
 from jinja2 import Environment, nodes
 from jinja2.compiler import CodeGenerator, Frame
 
-from promptls.rendering.source_map.expressions import bindings_of, expression_of, targets_of, words_of
+from promptls.rendering.mark import MARK
+from promptls.rendering.source_map.expressions import (
+    bindings_of,
+    expression_of,
+    takes_long,
+    targets_of,
+    words_of,
+)
 from promptls.rendering.source_map.lexer import PlacedLine
 
 _NAMES: Final = ("shown", "passed_on", "joined_values")
@@ -39,6 +46,8 @@ class MappingCodeGenerator(CodeGenerator):
         self._passing: str | None = None
         """What pieces that Jinja hands on are handed to first."""
         self._text = ""
+        self._continues = False
+        """Whether the line that is written belongs to the statement before it."""
 
     # -- the module and its functions
 
@@ -156,7 +165,17 @@ class MappingCodeGenerator(CodeGenerator):
             super().visit_Block(node, frame)
             self._passing = None
 
+    def newline(self, node: nodes.Node | None = None, extra: int = 0) -> None:
+        if node is not None and not self._continues and takes_long(node):
+            line = node.lineno - 1
+            super().newline()
+            self.write(f"MARK[0] = BASE + {line}")
+            # What reads nothing is worked out now.
+            MARK.cells[0] = self.environment.mark_base + line  # type: ignore[attr-defined] # the mapping one
+        super().newline(node, extra)
+
     def writeline(self, x: str, node: nodes.Node | None = None, extra: int = 0) -> None:
+        self._continues = x.startswith("elif ")
         if self._passing is not None and x.startswith("yield from "):
             pieces = x.removeprefix("yield from ")
             x = f"yield from passed_on({pieces}, {self._passing})"
@@ -165,6 +184,7 @@ class MappingCodeGenerator(CodeGenerator):
             # Whoever runs the code gives it these names, and saves importing them for each group.
             x = "pass"
         super().writeline(x, node, extra)
+        self._continues = False
 
     def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
         if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:

@@ -13,6 +13,7 @@ from jinja2.lexer import newline_re
 from jinja2.runtime import BlockReference, Context, LoopContext, Macro
 from jinja2.utils import Cycler, Joiner, Namespace
 
+from promptls.rendering.mark import MARK
 from promptls.rendering.source_map.code_generator import MappingCodeGenerator
 from promptls.rendering.source_map.filters import mapping_filters
 from promptls.rendering.source_map.lexer import PlacedLexer
@@ -41,6 +42,8 @@ class _Mapping(Environment):
     passed_on = staticmethod(passed_on)
     joined_values = staticmethod(joined_values)
 
+    mark_base = 0
+    """The mark of the first line of what is compiled; see `mark`."""
     _is_last = True
 
     @property
@@ -51,9 +54,13 @@ class _Mapping(Environment):
         """The lexer that reads a group."""
         return _lexer(keeps_newline=not is_last)
 
-    def compile_group(self, text: str, name: str, path: str, *, is_last: bool) -> CodeType:
-        """The code of a group of a template; of the last one, Jinja drops a line break at the end."""
+    def compile_group(self, text: str, name: str, path: str, line: int, *, is_last: bool) -> CodeType:
+        """The code of a group of a template, which begins on the 0-based `line`.
+
+        Of the last group, Jinja drops a line break at the end.
+        """
         self._is_last = is_last
+        self.mark_base = MARK.base(path) + line
         try:
             return self.compile(text, name, path)
         finally:

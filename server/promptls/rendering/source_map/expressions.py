@@ -69,6 +69,28 @@ def targets_of(node: nodes.Node) -> Any:
     return None
 
 
+_LONG: Final[tuple[type[nodes.Expr], ...]] = (nodes.Mul, nodes.Pow, nodes.Call, nodes.Filter)
+"""Operations that a few characters can make very long."""
+
+
+def takes_long(node: nodes.Node) -> bool:
+    """Whether what the node works out by itself, without what stands in its body, may take very long."""
+    own: tuple[nodes.Node | None, ...] = ()
+    if isinstance(node, nodes.Expr):
+        own = (node,)
+    elif isinstance(node, nodes.For):
+        own = (node.iter, node.test)
+    elif isinstance(node, nodes.If):
+        own = (node.test, *(branch.test for branch in node.elif_))
+    elif isinstance(node, nodes.Assign):
+        own = (node.node,)
+    elif isinstance(node, nodes.With):
+        own = tuple(node.values)
+    elif isinstance(node, nodes.CallBlock | nodes.FilterBlock | nodes.AssignBlock):
+        return True
+    return any(each is not None and (isinstance(each, _LONG) or any(map(each.find, _LONG))) for each in own)
+
+
 class Bindings(NamedTuple):
     """What a stretch of a template binds outside of loops."""
 

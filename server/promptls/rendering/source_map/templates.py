@@ -11,6 +11,7 @@ from jinja2 import Environment, Template, runtime
 from jinja2.environment import TemplateModule
 from jinja2.runtime import Context
 
+from promptls.rendering.mark import MARK
 from promptls.rendering.source_map.expressions import Bindings
 from promptls.rendering.source_map.groups import Group, Grouping
 from promptls.rendering.source_map.lexer import PlacedLexer
@@ -50,12 +51,12 @@ class CompiledGroups:
             return known
         skeleton = skeleton_of(environment.group_lexer(is_last=group.is_last), group.text)
         if skeleton is None:  # Jinja says what is wrong with it
-            code = environment.compile_group(group.text, name, path, is_last=group.is_last)
+            code = environment.compile_group(group.text, name, path, group.line, is_last=group.is_last)
             return Filled(code, NO_SKELETON, NO_SKELETON)
         tags = path, skeleton.tokens, group.is_last
         known = self._compiled.pop(tags, None)
         if known is None:
-            code = environment.compile_group(group.text, name, path, is_last=group.is_last)
+            code = environment.compile_group(group.text, name, path, group.line, is_last=group.is_last)
             known = Filled(code, skeleton, skeleton)
         self._compiled[tags] = known
         found = self._filled[key] = known._replace(filled=skeleton)
@@ -109,6 +110,7 @@ class MappedLoader(FolderLoader):
         for group in groups:
             code = self._compiled.code(environment, path, name, group)
             namespace: dict[str, Any] = {"environment": environment, "__file__": path, **_RUNTIME}
+            namespace["MARK"], namespace["BASE"] = MARK.cells, MARK.base(path) + group.line
             exec(code.code, namespace)  # noqa: S102 - it is the template, as Jinja itself runs it
             template = _MappedTemplate._from_namespace(environment, namespace, given)  # noqa: SLF001 - as Jinja
             assert isinstance(template, _MappedTemplate)
