@@ -90,7 +90,7 @@ def _walk_to(template: Template, offset: int) -> Walk:
         for event in tag.events:
             if not isinstance(event, Use) and (tag.end <= inside or not isinstance(event, Bind)):
                 walk.step(event)
-    walk.found.clear()
+    walk.forget()
     return walk
 
 
@@ -118,14 +118,11 @@ def _summed(events: Sequence[Piece | Use]) -> tuple[Piece, ...]:
     loose = _loose(events)
     found: list[Piece] = []
     walk = Walk()
-    told: set[tuple[str, int]] = set()
-    """What was noted since the last step: most pieces of a file use the same names in the same ways."""
 
     def end_stretch() -> None:
-        told.clear()
         if walk.found:
             found.append(walk.shapes())
-            walk.found.clear()
+            walk.forget()
         found.extend(walk.passes)
         walk.passes.clear()
         bound = walk.frames[0].names
@@ -137,14 +134,11 @@ def _summed(events: Sequence[Piece | Use]) -> tuple[Piece, ...]:
         if isinstance(event, Use):
             walk.use(event.path, event.shape)
         elif isinstance(event, dict):
-            new = {name: shape for name, shape in event.items() if (name, id(shape)) not in told}
-            told.update([(name, id(shape)) for name, shape in new.items()])
-            walk.use_all(new)
+            walk.use_all(event)
         elif index in loose:
             end_stretch()
             found.append(event)
         else:
-            told.clear()
             walk.step(event)
     end_stretch()
     return tuple(found)

@@ -20,15 +20,20 @@ Piece: TypeAlias = Stretch | Pass | Bind | Rebind | Open | Middle | Close
 
 
 class _Frame:
-    """One open block: what its names stand for, and what its branch asks for."""
+    """One open block: what its names stand for, and what its branch asks for.
 
-    __slots__ = ("asked", "asked_else", "keyword", "names")
+    `told` are the variables that were noted in it, each with a shape and that one's identity, since a
+    name last stood for something else.
+    """
+
+    __slots__ = ("asked", "asked_else", "keyword", "names", "told")
 
     def __init__(self, keyword: str, asked: tuple[Path, ...] = (), asked_else: tuple[Path, ...] = ()) -> None:
         self.keyword = keyword
         self.names: dict[str, Path] = {}
         self.asked = asked
         self.asked_else = asked_else
+        self.told: dict[tuple[str, int], Shape] = {}
 
 
 class Walk:
@@ -53,8 +58,17 @@ class Walk:
 
     def use_all(self, shapes: Mapping[str, Shape]) -> None:
         """Note the uses that have been summed up as the shapes of variables."""
+        told = self.frames[-1].told
         for name, shape in shapes.items():
-            self.use((Step(name, shape.optional),), shape)
+            if (name, id(shape)) not in told:  # most pieces of a file use the same names in the same ways
+                told[name, id(shape)] = shape
+                self.use((Step(name, shape.optional),), shape)
+
+    def forget(self) -> None:
+        """Note everything anew from here on; names stand for what they stood for."""
+        self.found.clear()
+        for frame in self.frames:
+            frame.told.clear()
 
     def use(self, path: Path, shape: Shape) -> None:
         """Note a use, where it is one of an outer value."""
@@ -119,9 +133,11 @@ class Walk:
     def _bind(self, binds: tuple[Bind, ...]) -> None:
         ways = {bind.name: self.resolved(bind.path) if bind.path else () for bind in binds}
         self.frames[-1].names.update(ways)
+        self.frames[-1].told.clear()
 
     def _middle(self, event: Middle) -> None:
         frame = self.frames[-1]
+        frame.told.clear()
         if frame.keyword == "for":  # behind a loop's `else` its variable is gone
             frame.names.clear()
         if frame.keyword != "if":
@@ -135,6 +151,7 @@ class Walk:
         """What a branch has bound is known of no longer; the keyword of the block that ends."""
         if frame.keyword == "if":
             self.frames[-1].names.update(dict.fromkeys(frame.names, ()))
+            self.frames[-1].told.clear()
         return frame.keyword
 
     def _all_resolved(self, paths: tuple[Path, ...]) -> tuple[Path, ...]:
