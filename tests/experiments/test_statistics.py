@@ -40,6 +40,16 @@ def test_a_permutation_of_few_pairs_is_exact() -> None:
     assert found.p_value == pytest.approx(2 / 8)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "p_value"),
+    [([0.5], [0.75], 1.0), ([1, 2, 3], [1, 2, 9], 1.0), ([1, 1], [2, 2], 0.5), ([1], [1], 1.0)],
+)
+def test_a_row_or_two_prove_nothing(before: list[float], after: list[float], p_value: float) -> None:
+    found = paired_difference(before, after, two_valued=False)
+    assert found.p_value == pytest.approx(p_value)
+    assert found.low <= found.difference <= found.high
+
+
 def test_the_permutation_test_agrees_with_the_t_test_on_normal_data() -> None:
     from scipy import stats
 

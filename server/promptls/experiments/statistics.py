@@ -164,7 +164,7 @@ def _permutation(differences: np.ndarray[Any, Any], stats: Any) -> float:
     import numpy as np
 
     moved = differences[differences != 0]
-    if not len(moved):
+    if len(moved) < 2:  # noqa: PLR2004 - one pair is as far away whichever way round it stands
         return 1.0
     if len(moved) > _EXACT:
         return _drawn_permutation(moved)
