@@ -59,6 +59,24 @@ prompt_template: {template: {round: [{role: HUMAN, prompt: "</E>{q} ?"}]}, ice_t
 retriever: {type: FixKRetriever, fix_id_list: [0]}
 inferencer: {type: GenInferencer}
 """
+GROWING = """\
+- name: persona
+  role: system
+  content: You are kind.
+{% for message in history %}
+- name: turn
+  role: {{ message.role }}
+  truncation_priority: 1
+  content: |
+    {{ message.content }}
+{% endfor %}
+"""
+THEMES: dict[str, dict[str, str]] = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "contrast": {"color_scheme": "dark", "contrast": "more"},
+    "light contrast": {"color_scheme": "light", "contrast": "more"},
+}
 PAYLOAD = "<img src=x onerror=alert(1)></script><script>alert(2)</script>\u202eeffects\u2066"
 
 OpenPage = Callable[..., "Page"]
@@ -119,6 +137,28 @@ def test_a_saved_change_is_shown_in_its_place_and_nothing_moves(open_preview: Op
     expect(parts(page).nth(3)).to_contain_text("Another line of it.")
     assert page.evaluate("document.getElementById('part-3').marked") is True
     assert page.evaluate("document.getElementById('view').scrollTop") == 300
+
+
+def test_a_part_that_comes_before_the_others_moves_them_and_makes_none_anew(
+    open_preview: OpenPage, chat: Path
+) -> None:
+    page = open_preview(chat)
+    expect(parts(page)).to_have_count(14)
+    page.evaluate("document.getElementById('view').scrollTop = 300")
+    page.evaluate("document.querySelectorAll('.part').forEach(part => { part.marked = true })")
+    # What the reader looks at, and where it stands in the window.
+    seen = parts(page).filter(has_text="Turn 4 of the chat")
+    before = seen.bounding_box()
+    assert before is not None
+
+    chat.write_text(
+        CHAT.replace("- name: persona", "- name: new\n  role: user\n  content: Hi\n- name: persona"), "utf-8"
+    )
+
+    expect(parts(page)).to_have_count(15)
+    assert page.evaluate("[...document.querySelectorAll('.part')].filter(part => part.marked).length") == 14
+    # The window scrolls by whole pixels.
+    assert seen.bounding_box() == pytest.approx(before, abs=1)
 
 
 def test_a_broken_prompt_keeps_its_last_rendering_under_the_error_which_leads_to_the_line(
@@ -260,22 +300,34 @@ def test_parts_and_what_made_them_are_reached_by_the_keyboard(open_preview: Open
     expect(page.get_by_role("tab", name="Tokens")).to_have_attribute("aria-selected", "true")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark", "more contrast"])
+def test_the_lab_is_a_page_of_its_own_which_tries_any_limit(open_preview: OpenPage, chat: Path) -> None:
+    chat.write_text(GROWING, "utf-8")
+    page = open_preview(chat)
+    with page.expect_popup() as opened:
+        page.get_by_role("link", name="Truncation lab").click()
+    lab = opened.value
+    expect(lab.get_by_role("region", name="The best step")).to_be_visible()
+    limit = lab.get_by_label("Limit", exact=True)
+    limit.fill("123")
+    limit.press("Enter")
+    expect(lab.get_by_role("heading", name="Steps under a limit of 123")).to_be_visible()
+    lab.evaluate(AXE.read_text("utf-8"))
+    assert [each["id"] for each in lab.evaluate("axe.run()")["violations"]] == []
+
+
+@pytest.mark.parametrize("theme", THEMES)
 def test_the_page_has_no_accessibility_violations(open_preview: OpenPage, chat: Path, theme: str) -> None:
-    is_plain = theme in {"light", "dark"}
-    page = open_preview(
-        chat,
-        "--limit",
-        "150",
-        color_scheme=theme if is_plain else "dark",
-        contrast="no-preference" if is_plain else "more",
-    )
+    git = ["git", "-C", str(chat.parent), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for words in (["init"], ["add", "."], ["-c", "commit.gpgsign=false", "commit", "-m", "Begin it"]):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    chat.write_text(CHAT.replace("- name: persona", "- name: person"), "utf-8")
+    page = open_preview(chat, "--limit", "150", **THEMES[theme])
     expect(page.locator(".part.cut").first).to_be_visible()
     page.evaluate(AXE.read_text("utf-8"))
     found = {}
-    for view in ("Chat", "Tokens", "Request", "Data"):
+    for view in ("Chat", "Tokens", "Request", "Diff", "Data"):
         page.get_by_role("tab", name=view).click()
-        expect(page.locator("#view")).to_contain_text(re.compile(r"\S"))
+        expect(page.locator("#view")).to_contain_text("differ" if view == "Diff" else re.compile(r"\S"))
         result = page.evaluate("axe.run()")
         found[view] = [
             (each["id"], [node["html"][:200] for node in each["nodes"]]) for each in result["violations"]

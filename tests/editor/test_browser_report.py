@@ -32,6 +32,7 @@ THEMES = {
     "light": {"color_scheme": "light"},
     "dark": {"color_scheme": "dark"},
     "contrast": {"color_scheme": "dark", "contrast": "more"},
+    "light contrast": {"color_scheme": "light", "contrast": "more"},
 }
 
 
@@ -129,6 +130,20 @@ def test_many_rows_are_filtered_and_walked_with_few_of_them_in_the_page(
     page.get_by_label("Which rows").select_option("all")
     page.get_by_role("searchbox").fill("TICKET 30 ")
     expect(page.get_by_text("No row is like this.")).to_be_visible()
+
+
+def test_the_last_of_20000_rows_stands_side_by_side_with_few_of_them_in_the_page(
+    open_report: Callable[..., Page],
+) -> None:
+    page = open_report()
+    go(page, "Compare")
+    page.get_by_role("radio", name="All", exact=True).click()
+    expect(page.get_by_role("heading", name="Side by side").locator("..")).to_contain_text("20,000 rows")
+    pairs = page.get_by_role("list", name="Rows side by side").get_by_role("listitem")
+    expect(pairs.first).to_contain_text("r1")
+    page.evaluate("document.getElementById('view').scrollTop = 1e9")
+    expect(page.locator("[aria-posinset='20000']")).to_contain_text("r20000")
+    assert pairs.count() < 200
 
 
 def test_a_payload_is_shown_as_text_in_every_view(open_report: Callable[..., Page]) -> None:

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import type { RenderingFailure } from "../../src/protocol";
-import { colourOf, NOTHING, shortLength, sliderEnd, withoutAnswer, withResult } from "../../src/webview/preview/state";
+import type { Part, RenderingFailure } from "../../src/protocol";
+import { colourOf, keysOf, NOTHING, shortLength, sliderEnd, withoutAnswer, withResult } from "../../src/webview/preview/state";
 import { answer, RENDERING } from "./pieces";
 
 const FAILURE: RenderingFailure = { kind: "yaml", message: "broken", path: null, line: 2, rendered_line: 4, excerpt: null };
@@ -62,4 +62,13 @@ it.each([
   [95_000, 150_000],
 ])("lets the slider for %d tokens reach to %d", (tokens, end) => {
   expect(sliderEnd(tokens)).toBe(end);
+});
+
+it("knows a part again when another one comes before it", () => {
+  const [part] = RENDERING.parts;
+  const named = (...names: string[]) => names.map((name, index) => ({ ...part, name, index }) as Part);
+  const before = keysOf(named("a", "turn", "turn"));
+  const after = keysOf(named("new", "a", "turn", "turn", "turn"));
+  expect(new Set(after).size).toBe(5);
+  expect(after.slice(1, 4)).toEqual(before);
 });

@@ -11,7 +11,7 @@ import { rectsOf } from "../shared/markedText";
 import { MappedText } from "./mappedText";
 import { wordsOf } from "./origin";
 import { contentOf, segmentsOf } from "./sourceMap";
-import { colourOf, nameOf, shortLength } from "./state";
+import { colourOf, keysOf, nameOf, shortLength } from "./state";
 import { copy, currentPart, places, reveal, revealSegment, walked } from "./store";
 
 /** Of more parts, those out of sight are not laid out. */
@@ -24,12 +24,13 @@ export function Chat({ parts }: { parts: readonly Part[] }) {
   if (parts.length === 0) {
     return <p class="empty">The template renders to no parts.</p>;
   }
+  const keys = keysOf(parts);
   const inOrder = Math.min(focused, parts.length - 1);
   return (
     <ol class={parts.length > MANY ? "chat many" : "chat"} aria-label="Parts of the prompt">
       {parts.map((part, place) => (
         <PartItem
-          key={`${part.index}`}
+          key={keys[place]}
           part={part}
           isInOrder={place === inOrder}
           onFocus={() => {

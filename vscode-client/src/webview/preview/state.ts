@@ -58,6 +58,16 @@ export function nameOf(part: Part): string {
   return part.name === "" ? `part ${part.index + 1}` : part.name;
 }
 
+/** Names each part for as long as it is there: by its own name, and among several of one name by its place. */
+export function keysOf(parts: readonly Part[]): string[] {
+  const seen = new Map<string, number>();
+  return parts.map(({ name }) => {
+    const number = seen.get(name) ?? 0;
+    seen.set(name, number + 1);
+    return `${name} ${number}`;
+  });
+}
+
 /** How far the sliders reach: a round number with room above everything that is there. */
 export function sliderEnd(...values: (number | null | undefined)[]): number {
   const most = Math.max(20, ...values.map((value) => value ?? 0)) * 1.2;

@@ -1,6 +1,7 @@
 /** How the values of a metric are distributed: a bar for each class or range. */
 
 import type { Metric } from "../../results/view";
+import { Foreign } from "../shared/foreign";
 import { grouped, percent } from "../shared/format";
 
 interface Properties {
@@ -17,7 +18,7 @@ export function Bars({ metric, onChoose }: Properties) {
   return (
     <div class="bars">
       <h3>
-        <bdi>{metric.name}</bdi>
+        <Foreign text={metric.name} />
       </h3>
       <table aria-label={`Values of ${metric.name}`}>
         <tbody>
@@ -25,7 +26,7 @@ export function Bars({ metric, onChoose }: Properties) {
             <tr key={label} class={metric.good === null ? undefined : label === metric.good ? "good" : "bad"}>
               <th scope="row">
                 {onChoose === undefined ? (
-                  <bdi>{label}</bdi>
+                  <Foreign text={label} />
                 ) : (
                   <button
                     type="button"
@@ -35,7 +36,7 @@ export function Bars({ metric, onChoose }: Properties) {
                       onChoose(label);
                     }}
                   >
-                    <bdi>{label}</bdi>
+                    <Foreign text={label} />
                   </button>
                 )}
               </th>

@@ -2,6 +2,8 @@
 
 import type { Classification, Run } from "../../results/view";
 import { count, grouped, percent } from "../shared/format";
+import { Foreign } from "../shared/foreign";
+import { Scrolled } from "../shared/scrolled";
 import { showRows } from "./store";
 
 export function Classes({ run }: { run: Run }) {
@@ -36,7 +38,7 @@ function Report({ report, columns }: Properties) {
       <p class="hint">
         {percent(accuracy)} of {count(rows, "row")} exactly as expected{aside.length === 0 ? "" : `; ${aside.join(", ")}`}.
       </p>
-      <div class="numbers">
+      <Scrolled label="Precision, recall and F1">
         <table aria-label="Precision, recall and F1">
           <thead>
             <tr>
@@ -58,7 +60,7 @@ function Report({ report, columns }: Properties) {
             {report.classes.map((each) => (
               <tr key={each.name}>
                 <th scope="row">
-                  <bdi>{each.name}</bdi>
+                  <Foreign text={each.name} />
                 </th>
                 <Share value={each.precision} />
                 <Share value={each.recall} />
@@ -79,7 +81,7 @@ function Report({ report, columns }: Properties) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scrolled>
       {report.confusion.length === 0 ? null : <Confusion report={report} columns={columns} />}
     </section>
   );
@@ -100,7 +102,7 @@ function Confusion({ report: { names, confusion, expected, predicted, model }, c
   const canShow = (name: string): boolean => !name.startsWith("(") && columns.includes(expected) && columns.includes(predicted);
   const most = Math.max(1, ...confusion.flat());
   return (
-    <div class="numbers">
+    <Scrolled label="Which is taken for which">
       <table class="confusion">
         <caption>
           Which is taken for which: lines are expected, columns are said
@@ -110,7 +112,7 @@ function Confusion({ report: { names, confusion, expected, predicted, model }, c
             <td />
             {names.map((name) => (
               <th scope="col" key={name}>
-                <bdi>{name}</bdi>
+                <Foreign text={name} />
               </th>
             ))}
           </tr>
@@ -119,7 +121,7 @@ function Confusion({ report: { names, confusion, expected, predicted, model }, c
           {confusion.map((line, row) => (
             <tr key={names[row]}>
               <th scope="row">
-                <bdi>{names[row]}</bdi>
+                <Foreign text={names[row] ?? ""} />
               </th>
               {line.map((value, column) => (
                 <td key={names[column]} class={value === 0 ? "none" : row === column ? "right" : "wrong"} style={{ "--share": `${Math.round(10 + (24 * value) / most)}%` }}>
@@ -146,6 +148,6 @@ function Confusion({ report: { names, confusion, expected, predicted, model }, c
           ))}
         </tbody>
       </table>
-    </div>
+    </Scrolled>
   );
 }

@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import type { MetricComparison, Run, RunComparison } from "../../results/view";
 import { Choice } from "../shared/choice";
 import { count, grouped } from "../shared/format";
+import { Scrolled } from "../shared/scrolled";
 import { Pairs } from "./pairs";
 import { AgainstPicker } from "./runPicker";
 import { Scatter } from "./scatter";
@@ -145,7 +146,7 @@ function Difference({ metric }: { metric: MetricComparison }) {
 function AllRuns({ comparisons }: { comparisons: readonly RunComparison[] }) {
   const metrics = [...new Set(comparisons.flatMap((each) => each.metrics.map(({ name }) => name)))];
   return (
-    <div class="numbers">
+    <Scrolled label="All runs against the first">
       <table aria-label="All runs against the first">
         <thead>
           <tr>
@@ -175,6 +176,6 @@ function AllRuns({ comparisons }: { comparisons: readonly RunComparison[] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Scrolled>
   );
 }

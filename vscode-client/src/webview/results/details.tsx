@@ -5,6 +5,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Cells, Message, Run } from "../../results/view";
 import { Choice } from "../shared/choice";
 import { CopyButton } from "../shared/copyButton";
+import { Foreign } from "../shared/foreign";
 import { count } from "../shared/format";
 import { Icon } from "../shared/icons";
 import { MarkedText } from "../shared/markedText";
@@ -45,7 +46,7 @@ export function Details({ run, place }: { run: Run; place: number }) {
     >
       <div class="details-head">
         <h2>
-          Row <bdi>{cells?.["id"] ?? place + 1}</bdi>
+          Row <Foreign text={cells?.["id"] ?? String(place + 1)} />
         </h2>
         {cells !== undefined && run.models.length > 1 ? <bdi class="badge">{cells["model"]}</bdi> : null}
         {Number(cells?.["repeat"] ?? 1) > 1 ? <span class="badge">repeat {cells?.["repeat"]}</span> : null}
@@ -86,11 +87,11 @@ function Scores({ run, cells }: { run: Run; cells: Cells }) {
         return (
           <div key={metric.name}>
             <dt>
-              <bdi>{metric.name}</bdi>
+              <Foreign text={metric.name} />
             </dt>
             <dd>
               <span class={`verdict ${verdictOf(metric, cell)}`}>
-                <bdi>{shortScore(cell)}</bdi>
+                <Foreign text={shortScore(cell)} />
               </span>
               {reason === "" ? null : (
                 <span class="reason">
@@ -146,7 +147,7 @@ function Answer({ run, cells }: { run: Run; cells: Cells }) {
         ? pairs.map(([expected]) => (
             <div key={expected} class="expected">
               <h3>
-                Expected <bdi class="muted">{expected}</bdi>
+                Expected{expected === "expected" ? null : <> in <Foreign text={expected} /></>}
               </h3>
               <pre class="box">
                 <MarkedText text={cells[expected] ?? ""} />
@@ -202,7 +203,7 @@ function Sent({ run, place }: { run: Run; place: number }) {
       {messages === null ? <p class="empty">They are not kept: the model was not a real one, or the cache was emptied since.</p> : null}
       {(messages ?? []).map(({ role, content }, at) => (
         <div key={at} class="message">
-          <bdi class="role">{role}</bdi>
+          <span class="role"><Foreign text={role} /></span>
           <pre class="box">
             <MarkedText text={typeof content === "string" ? content : JSON.stringify(content, null, 2)} />
           </pre>
@@ -220,7 +221,7 @@ function Fields({ title, fields }: { title: string; fields: readonly [string, st
         {fields.map(([name, value]) => (
           <div key={name}>
             <dt>
-              <bdi>{name}</bdi>
+              <Foreign text={name} />
             </dt>
             <dd>
               <MarkedText text={value} />

@@ -95,9 +95,10 @@ export function Filters({ run, total }: { run: Run; total: number | undefined })
       <span class="found number">
         {total === undefined ? "" : total === run.rows ? count(total, "row") : `${grouped(total)} of ${count(run.rows, "row")}`}
       </span>
-      <span class="spacer" />
-      <Actions run={run} total={total ?? 0} />
-      <ColumnPicker run={run} />
+      <span class="ends">
+        <Actions run={run} total={total ?? 0} />
+        <ColumnPicker run={run} />
+      </span>
     </div>
   );
 }

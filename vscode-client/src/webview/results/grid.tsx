@@ -44,18 +44,27 @@ export function Grid({ run, found }: { run: Run; found: FoundRows }) {
     };
   }, []);
 
-  const go = (place: number): void => {
-    const next = Math.max(0, Math.min(total - 1, place));
-    setActive(next);
+  const intoSight = (place: number): void => {
     const element = holder.current;
     if (element !== null) {
-      const top = next * HEIGHT;
+      const top = place * HEIGHT;
       if (top < element.scrollTop) {
         element.scrollTop = top;
       } else if (top + HEIGHT + HEAD > element.scrollTop + element.clientHeight) {
         element.scrollTop = top + HEIGHT + HEAD - element.clientHeight;
       }
     }
+  };
+  // The details that open take room from the table: their row stays in sight.
+  useLayoutEffect(() => {
+    if (current.value !== undefined) {
+      intoSight(active);
+    }
+  }, [sight.height]);
+  const go = (place: number): void => {
+    const next = Math.max(0, Math.min(total - 1, place));
+    setActive(next);
+    intoSight(next);
     // Details that stand open follow.
     const row = found.row(next);
     if (current.value !== undefined && row !== undefined) {

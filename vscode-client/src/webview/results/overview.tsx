@@ -2,6 +2,7 @@
 
 import type { Metric, Run } from "../../results/view";
 import { count, grouped } from "../shared/format";
+import { Scrolled } from "../shared/scrolled";
 import { Bars } from "./bars";
 import { History } from "./history";
 import { ScoreCard } from "./scoreCard";
@@ -143,7 +144,7 @@ function ByModel({ run }: { run: Run }) {
   return (
     <section aria-labelledby="by-model">
       <h2 id="by-model">By model</h2>
-      <div class="numbers">
+      <Scrolled label="By model">
         <table aria-labelledby="by-model">
           <thead>
             <tr>
@@ -176,7 +177,7 @@ function ByModel({ run }: { run: Run }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scrolled>
     </section>
   );
 }

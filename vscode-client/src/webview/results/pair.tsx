@@ -3,6 +3,7 @@
 import { useMemo } from "preact/hooks";
 
 import type { Cells, Run } from "../../results/view";
+import { Foreign } from "../shared/foreign";
 import { MarkedText } from "../shared/markedText";
 import { Pieces } from "../shared/pieces";
 import { aroundChanges, compareTexts } from "../shared/textDiff";
@@ -23,17 +24,23 @@ export function Pair({ place, before, after, runs, names }: Properties) {
   return (
     <div class="pair" role="listitem" aria-posinset={place + 1}>
       <div class="pair-head">
-        <bdi class="name">{cells["id"]}</bdi>
+        <span class="name">
+          <Foreign text={cells["id"] ?? ""} />
+        </span>
         {runs[1].models.length > 1 ? <bdi class="badge">{cells["model"]}</bdi> : null}
         {metrics.map((metric) => {
           const [old, next] = [before?.[metric.name] ?? "", after?.[metric.name] ?? ""];
           return (
             <span key={metric.name} class={old === next ? "pair-score muted" : "pair-score"} title={metric.name}>
-              <bdi class="muted">{metric.name}</bdi> <span class={`verdict ${verdictOf(metric, old)}`}>{shortScore(old)}</span>
+              <bdi class="muted">{metric.name}</bdi> <span class={`verdict ${verdictOf(metric, old)}`}>
+                <Foreign text={shortScore(old)} />
+              </span>
               {old === next ? null : (
                 <>
                   {" → "}
-                  <span class={`verdict ${verdictOf(metric, next)}`}>{shortScore(next)}</span>
+                  <span class={`verdict ${verdictOf(metric, next)}`}>
+                    <Foreign text={shortScore(next)} />
+                  </span>
                 </>
               )}
             </span>

@@ -2,6 +2,7 @@
 
 import type { MetricComparison } from "../../results/view";
 import { count, grouped } from "../shared/format";
+import { Scrolled } from "../shared/scrolled";
 import { scoreWords } from "./words";
 
 const SIZE = 300;
@@ -64,7 +65,7 @@ function short(name: string): string {
 function Moves({ points, names }: { points: MetricComparison["points"]; names: [string, string] }) {
   const rows = (before: number, after: number): number => points.find(([left, right]) => left === before && right === after)?.[2] ?? 0;
   return (
-    <div class="numbers">
+    <Scrolled label="Rows by whether they were good before and after">
       <table class="moves">
         <caption class="only-heard">Rows by whether they were good before and after</caption>
         <thead>
@@ -91,6 +92,6 @@ function Moves({ points, names }: { points: MetricComparison["points"]; names: [
           </tr>
         </tbody>
       </table>
-    </div>
+    </Scrolled>
   );
 }

@@ -2,6 +2,7 @@
 
 import type { Metric } from "../../results/view";
 import { grouped } from "../shared/format";
+import { revealed } from "../shared/hidden";
 import { comparison, showRows } from "./store";
 import { differenceWords, scoreWords } from "./words";
 
@@ -72,7 +73,7 @@ export function broken(name: string) {
     <span key={at}>
       {at === 0 ? "" : "_"}
       {at === 0 ? null : <wbr />}
-      {word}
+      {revealed(word).shown}
     </span>
   ));
 }

@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 
 import { Choice } from "./choice";
+import { Scrolled } from "./scrolled";
 
 export interface Series {
   label: string;
@@ -199,7 +200,7 @@ function Drawing({ summary, places, series, range, chosen, onChoose, axis: name 
 function Numbers({ title, axis, places, series, tableOnly, chosen, onChoose, noteOf }: Properties) {
   const columns = [...series, ...(tableOnly ?? [])];
   return (
-    <div class="numbers">
+    <Scrolled label={title}>
       <table aria-label={title}>
         <thead>
           <tr>
@@ -237,7 +238,7 @@ function Numbers({ title, axis, places, series, tableOnly, chosen, onChoose, not
           ))}
         </tbody>
       </table>
-    </div>
+    </Scrolled>
   );
 }
 
