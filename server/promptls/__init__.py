@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from promptls.experiments.written_results import ExperimentResults
     from promptls.library.error import PromptError
     from promptls.library.evaluation import EvaluationPrompt, RenderedEvaluation
-    from promptls.library.prompt import RAGAS_CACHE_HOME, Prompt, PromptValue
+    from promptls.library.prompt import RAGAS_CACHE_HOME, Prompt
+    from promptls.library.prompt_value import PromptValue
     from promptls.library.rendered import RenderedPrompt, TokenCounts
     from promptls.library.template import PromptTemplate, load
     from promptls.metrics.decorators import discrete_metric, numeric_metric, ranking_metric
@@ -62,7 +63,7 @@ _HOME = {
     "PromptPart": "promptls.systems.prompt_poet.parts",
     "PromptSection": "promptls.systems.prompt_poet.sections",
     "PromptTemplate": "promptls.library.template",
-    "PromptValue": "promptls.library.prompt",
+    "PromptValue": "promptls.library.prompt_value",
     "RAGAS_CACHE_HOME": "promptls.library.prompt",
     "EvaluationPrompt": "promptls.library.evaluation",
     "RenderedEvaluation": "promptls.library.evaluation",

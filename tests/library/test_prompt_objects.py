@@ -164,6 +164,29 @@ def test_a_loaded_prompt_that_is_none_is_refused_with_its_path(tmp_path: Path) -
         assert str(caught.value.place.path).endswith(f"{name}.json")
 
 
+def test_a_prompt_is_written_out_with_the_options_of_pydantic() -> None:
+    prompt = Prompt(**FIELDS)
+    assert prompt.model_dump(include={"name", "output_type"}) == {"name": "triage", "output_type": "json"}
+    assert "language" not in prompt.model_dump(exclude_defaults=True)
+    assert dict(prompt) == prompt.model_dump()
+    written = prompt.json(exclude={"examples"}, indent=1)
+    assert written == json.dumps(prompt.model_dump(exclude={"examples"}), indent=1)
+
+
+def test_a_prompt_with_a_text_of_its_own_is_formatted_from_it() -> None:
+    class Louder(Prompt):
+        def to_string(self) -> str:
+            return super().to_string().replace("Sort", "SORT {ticket}:")
+
+    assert Louder(**FIELDS).format(ticket="Now").to_string().startswith("SORT Now: the ticket.")
+
+
+def test_a_formatted_prompt_is_a_message_with_the_names_of_langchain() -> None:
+    (message,) = Prompt(**FIELDS).format(ticket="Now").to_messages()
+    assert (message.type, message.content) == ("human", message["content"])
+    assert json.loads(json.dumps(message)) == {"role": "user", "content": message.content}
+
+
 def test_half_of_a_character_in_an_example_cannot_be_written() -> None:
     prompt = Prompt(**{**FIELDS, "examples": [{"ticket": "\ud83d", "label": {"kind": "bug"}}]})
     for text in (prompt.to_string, prompt.generate_examples, lambda: prompt.get_example_str(0)):

@@ -56,7 +56,7 @@ def asking(llm: Any) -> Callable[[Sequence[Request]], list[str]]:
 
 
 def _of_ragas(llm: Any, request: Request) -> str:
-    from promptls.library.prompt import PromptValue
+    from promptls.library.prompt_value import PromptValue
 
     return str(llm.generate_text(PromptValue(prompt_str=request.whole)).generations[0][0].text)
 

@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 import os
 from collections import deque
+from collections.abc import Iterator
 from decimal import Decimal
-from importlib import import_module
 from pathlib import Path
 from types import GeneratorType
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
     PrivateAttr,
+    SerializerFunctionWrapHandler,
     ValidationInfo,
     model_serializer,
     model_validator,
 )
 
+from promptls.library.prompt_value import PromptValue
 from promptls.systems.ragas.prompt_object import (
     PromptObject,
     check,
@@ -64,29 +66,9 @@ def _mapping(value: Any) -> dict[Any, Any]:
         raise ValueError("an example must be a mapping") from None
 
 
+_DUMP_OPTIONS: Final = ("include", "exclude", "exclude_unset", "exclude_defaults", "exclude_none")
 Text = Annotated[str, BeforeValidator(_text)]
 Example = Annotated[dict[Text, Any], BeforeValidator(_mapping)]
-
-
-class PromptValue(BaseModel):
-    """The text that `Prompt.format` makes, with the names that LangChain gives such a thing."""
-
-    model_config = ConfigDict(frozen=True)
-
-    prompt_str: str
-    """The text."""
-
-    def to_string(self) -> str:
-        """The text."""
-        return self.prompt_str
-
-    def to_messages(self) -> list[dict[str, str]]:
-        """The text as one message of the user, with `role` and `content`."""
-        return [{"role": "user", "content": self.prompt_str}]
-
-    def to_langchain(self) -> Any:
-        """The same as a `StringPromptValue` of LangChain, which must be installed."""
-        return import_module("langchain_core.prompt_values").StringPromptValue(text=self.prompt_str)
 
 
 class Prompt(BaseModel):
@@ -143,7 +125,8 @@ class Prompt(BaseModel):
 
         Braces of the instruction are fields too, as in Ragas: one that is meant as text stands twice.
         """
-        return PromptValue(prompt_str=format_prompt(self._object(self._release), inputs))
+        text = format_prompt(self._object(self._release), inputs, self.to_string())
+        return PromptValue(prompt_str=text)
 
     def generate_examples(self) -> str:
         """The examples as they stand in the prompt's text, and nothing where there are none."""
@@ -231,9 +214,19 @@ class Prompt(BaseModel):
             check(self._object(info.context))
         return self
 
-    @model_serializer(mode="plain")
-    def _fields(self) -> dict[str, Any]:
-        return {key: getattr(self, key) for key in self._keys()}
+    @model_serializer(mode="wrap")
+    def _fields(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        known = self._keys()
+        return {key: value for key, value in handler(self).items() if key in known}
+
+    def json(self, **options: Any) -> str:
+        """The object as JSON; `options` are those of `model_dump`, such as `exclude`, and of `json.dumps`."""
+        of_dump = {key: options.pop(key) for key in _DUMP_OPTIONS if key in options}
+        return json.dumps(self.model_dump(**of_dump), **options)
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]  # as the one of BaseModel
+        """The fields that the release has, with their values."""
+        return ((key, getattr(self, key)) for key in self._keys())
 
     def __eq__(self, other: object) -> bool:
         """Whether the other has the same fields, whatever release it follows."""

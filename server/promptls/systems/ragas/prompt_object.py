@@ -137,8 +137,10 @@ def _lines(prompt: PromptObject, example: Mapping[str, Any], *, fenced: bool) ->
     return text
 
 
-def format_prompt(prompt: PromptObject, inputs: Mapping[str, Any]) -> str:
+def format_prompt(prompt: PromptObject, inputs: Mapping[str, Any], text: str | None = None) -> str:
     """The text that the model gets for `inputs`; raises PromptObjectError.
+
+    `text` is filled in, by default the prompt's own.
 
     `inputs` must have the input keys and no other. Braces in the instruction, and in examples of
     plain text, are taken for inputs, as Ragas takes them.
@@ -154,7 +156,7 @@ def format_prompt(prompt: PromptObject, inputs: Mapping[str, Any]) -> str:
             key: json.dumps(value) if isinstance(value, str) else value for key, value in inputs.items()
         }
     try:
-        return filled(to_string(prompt), inputs)
+        return filled(to_string(prompt) if text is None else text, inputs)
     except ValueError as error:
         raise PromptObjectError(str(error), "instruction") from error
 
