@@ -60,6 +60,9 @@ FOUND = {
     "-- long.yml.j2 --\n- name: long\n  content: |\n    … 1,100 tokens of fixed text …\n",
     "a change in an included file": "{#---\ninput_keys: [name]\n---#}\n{% include 'short.yml.j2' %}\n^^^^^^^^^^^^^^^^^^^^^^^^^^^^ unstable-prefix\n- name: long\n  content: |\n    … 1,100 tokens of fixed text …\n"
     "-- short.yml.j2 --\n- name: short\n  content: '{{ name | int }}'\n",
+    "a change, and fixed text, two includes deep": "{% include 'outer.yml.j2' %}\n^^^^^^^^^^^^^^^^^^^^^^^^^^^^ unstable-prefix\n{% include 'around.yml.j2' %}\n"
+    "-- outer.yml.j2 --\n{% include 'short.yml.j2' %}\n-- short.yml.j2 --\n- name: short\n  content: '{{ name | int }}'\n"
+    "-- around.yml.j2 --\n{% include 'long.yml.j2' %}\n-- long.yml.j2 --\n- name: long\n  content: |\n    … 1,100 tokens of fixed text …\n",
     "a change in an included file, where nothing is declared": "{% include 'short.yml.j2' %}\n^^^^^^^^^^^^^^^^^^^^^^^^^^^^ unstable-prefix\n- name: long\n  content: |\n    … 1,100 tokens of fixed text …\n"
     "-- short.yml.j2 --\n- name: short\n  content: '{{ name | int }}'\n",
 }  # fmt: skip

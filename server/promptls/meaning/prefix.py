@@ -51,7 +51,7 @@ def unstable_prefix(
     """Where the prompt first changes from request to request; None without fixed text behind it.
 
     `read_below` are the inputs that included files read. What an include outside of any block brings in
-    counts where `included` gives its template: the place of a change in there is the include's.
+    counts where `included` gives its template, however deep: the place of a change in there is the include's.
     """
     changing = (template.names.input_names | _declared(template) | read_below) - _constants(template)
     if not changing:
@@ -65,7 +65,7 @@ def unstable_prefix(
             depth += _opened(chunk)
             continue
         texts: list[str] = []
-        for piece in _with_included(chunk, references, included) if depth == 0 else _pieces(chunk):
+        for piece in _with_included(chunk, included, (template,)) if depth == 0 else _pieces(chunk):
             if found is None:
                 name = next((name for name in piece.names if name in changing), None)
                 if name is not None:
@@ -80,10 +80,12 @@ def unstable_prefix(
     return UnstablePrefix(*found, tuple(fixed))
 
 
-def _with_included(
-    chunk: Chunk, references: tuple[TemplateReference, ...], included: Included
-) -> Iterator[_Piece]:
-    """The pieces of a chunk that stands in no block, with those of what it includes itself."""
+def _with_included(chunk: Chunk, included: Included, around: tuple[Template, ...]) -> Iterator[_Piece]:
+    """The pieces of a chunk that stands in no block, with those of all that it includes.
+
+    `around` are the templates that it stands in: one that includes itself is not looked into again.
+    """
+    references = template_references(chunk)
     depth = 0
     steps = {tag.span: _step(chunk, index) for index, tag in enumerate(chunk.tags)}
     for piece in _pieces(chunk):
@@ -97,10 +99,13 @@ def _with_included(
         if depth or reference is None or reference.keyword != "include":
             continue
         template = included(reference)
+        if template is None or any(template is each for each in around):
+            continue
         inside = 0
-        for below in template.source.chunks if template else ():
+        for below in template.source.chunks:
             if inside == 0:
-                yield from (each._replace(tag=piece.tag) for each in _pieces(below))
+                pieces = _with_included(below, included, (*around, template))
+                yield from (each._replace(tag=piece.tag) for each in pieces)
             inside += _opened(below)
 
 

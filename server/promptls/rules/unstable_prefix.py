@@ -3,9 +3,9 @@
 ## What it does
 
 Reports the first place at which an input changes the prompt, where at least 1,024 tokens of
-fixed text stand behind it: text in the parts of the file and of those that it includes, outside
-of any `if` and `for`. Of a change in an included file, the include is the place. An input counts as changing unless the header declares it with `const`, or with an `enum` of one
-value. The tokens are those of the prompt's encoding.
+fixed text stand behind it: text in the parts of the file and of all that it includes, outside
+of any `if` and `for`. Of a change in an included file, the include is the place. An input counts
+as changing unless the header declares it with `const`, or with an `enum` of one value. The tokens are those of the prompt's encoding.
 
 1,024 tokens are what a prompt must have for OpenAI, and for most models of Anthropic, to keep
 its beginning (their pages on prompt caching: platform.openai.com/docs/guides/prompt-caching,

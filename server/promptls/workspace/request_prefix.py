@@ -10,16 +10,13 @@ from promptls.workspace.snapshot import Snapshot
 
 
 def request_prefix(snapshot: Snapshot, path: str) -> UnstablePrefix | None:
-    """Where the prompt of the file at `path` first changes, and the fixed texts behind that.
-
-    The files that it includes itself are looked into, those that they include are not.
-    """
+    """Where the prompt of the file at `path` first changes, and the fixed texts behind that."""
     template = snapshot.template(path)
     if template is None:
         return None
 
     def included(reference: TemplateReference) -> Template | None:
         target = snapshot.resolve(path, reference)
-        return snapshot.template(target) if target is not None and target != path else None
+        return snapshot.template(target) if target is not None else None
 
     return unstable_prefix(template, included, contract_of(snapshot, path).names)
