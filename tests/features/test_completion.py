@@ -351,6 +351,8 @@ ACCEPTED = [
     (in_content("{{<CURSOR>}}"), "user", in_content("{{ user }}")),
     (in_content("{%-e<CURSOR>"), "extends", in_content('{%- extends "name.yml.j2" %}')),
     (in_content("{%i<CURSOR>%}"), "if", in_content("{% if condition %}\n    \n    {% endif %}")),
+    (in_content("{% fo<CURSOR>}"), "for", in_content("{% for item in items %}\n    \n    {% endfor %}")),
+    (in_content("{% if user %}{% end<CURSOR>}"), "endif", in_content("{% if user %}{% endif %}")),
     (in_content("{{user|<CURSOR>}}"), "upper", in_content("{{user|upper }}")),
     (in_content("{{ user | def<CURSOR> }}"), "default", in_content("{{ user | default }}")),
     (in_content("{{ user | repl<CURSOR> }}"), "replace", in_content("{{ user | replace() }}")),

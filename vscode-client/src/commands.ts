@@ -13,6 +13,7 @@ import type { Session } from "./session";
 import { newPrompt } from "./newPrompt";
 import { setKey } from "./setKey";
 import type { TruncationPanel } from "./truncation/panel";
+import { wordsOf } from "./words";
 
 /** Commands of the server that are registered here instead, because a panel belongs to them. */
 export const PANEL_COMMANDS = [
@@ -78,7 +79,8 @@ function isRun(given: unknown): given is ResultsArguments & { run: string } {
 }
 
 /** Runs with progress that can be cancelled, and shows the results. */
-async function runExperiment(argument: CommandArgument, { session, results, keys }: CommandContext): Promise<void> {
+async function runExperiment(argument: CommandArgument, context: CommandContext): Promise<void> {
+  const { session, results, keys } = context;
   try {
     const title = typeof argument["experiment"] === "string" ? argument["experiment"] : "the experiment";
     const result = await session.executeWithProgress<RunResult | null>(
@@ -97,12 +99,15 @@ async function runExperiment(argument: CommandArgument, { session, results, keys
       void vscode.window.showWarningMessage(`promptls: ${result.message}`);
     }
   } catch (error) {
-    await showFailure(error instanceof Error ? error.message : String(error), keys);
+    if (await showFailure(wordsOf(error), keys)) {
+      await runExperiment(argument, context);
+    }
   }
 }
 
 /** Runs the experiment without each few-shot example in turn; the server opens the page with what each is worth. */
-async function leaveOneOut(argument: CommandArgument, { session, keys }: CommandContext): Promise<void> {
+async function leaveOneOut(argument: CommandArgument, context: CommandContext): Promise<void> {
+  const { session, keys } = context;
   try {
     const result = await session.executeWithProgress<{ message: string }>(
       "promptls.leaveOneOut",
@@ -112,17 +117,24 @@ async function leaveOneOut(argument: CommandArgument, { session, keys }: Command
     // Not awaited: the message may stand for long.
     void vscode.window.showInformationMessage(`promptls: ${result.message}`);
   } catch (error) {
-    await showFailure(error instanceof Error ? error.message : String(error), keys);
+    if (await showFailure(wordsOf(error), keys)) {
+      await leaveOneOut(argument, context);
+    }
   }
 }
 
-/** A run that lacks a key is one step from having it. */
-async function showFailure(message: string, keys: Keys): Promise<void> {
-  const variable = /the environment variable `(\w+)` is not set/.exec(message)?.[1];
-  const answer = await vscode.window.showErrorMessage(`promptls: ${message}`, ...(variable === undefined ? [] : ["Set Key"]));
-  if (answer !== undefined) {
-    await setKey(keys, variable);
+/** A run that lacks a key is one step from having it; returns whether it has one now, and can be tried again. */
+async function showFailure(message: string, keys: Keys): Promise<boolean> {
+  const lacking = /^(.*the environment variable `(\w+)` is not set)/s.exec(message);
+  if (lacking?.[1] === undefined || lacking[2] === undefined) {
+    await vscode.window.showErrorMessage(`promptls: ${message}`);
+    return false;
   }
+  const answer = await vscode.window.showErrorMessage(
+    `promptls: ${lacking[1]}. The editor can keep the key in its secret store.`,
+    "Set Key and Run",
+  );
+  return answer !== undefined && (await setKey(keys, lacking[2]));
 }
 
 /** Opens a text that an issue can hold: versions, places and settings, and never a secret. */

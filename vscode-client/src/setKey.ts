@@ -7,11 +7,14 @@ import type { Keys } from "./keys";
 
 const OTHER = "Another variable…";
 
-/** Keeps a key under the variable's name, or removes it where nothing is typed; without a name, asks for that too. */
-export async function setKey(keys: Keys, variable?: string): Promise<void> {
+/**
+ * Keeps a key under the variable's name, or removes it where nothing is typed; without a name, asks for that too.
+ * Returns whether a key is kept now.
+ */
+export async function setKey(keys: Keys, variable?: string): Promise<boolean> {
   const name = variable ?? (await chosenVariable(keys));
   if (name === undefined) {
-    return;
+    return false;
   }
   const isKept = keys.names.includes(name);
   const typed = await vscode.window.showInputBox({
@@ -22,15 +25,18 @@ export async function setKey(keys: Keys, variable?: string): Promise<void> {
   });
   const value = typed?.trim();
   if (value === undefined) {
-    return;
+    return false;
   }
   if (value !== "") {
     await keys.set(name, value);
     void vscode.window.showInformationMessage(`promptls: the key in ${name} is kept, and used by runs from now on.`);
-  } else if (isKept) {
+    return true;
+  }
+  if (isKept) {
     await keys.remove(name);
     void vscode.window.showInformationMessage(`promptls: the key in ${name} is removed.`);
   }
+  return false;
 }
 
 async function chosenVariable(keys: Keys): Promise<string | undefined> {

@@ -19,6 +19,7 @@ from promptls.features.symbols.find import symbol_variable
 from promptls.features.symbols.key_doubts import doubt_steps
 from promptls.features.symbols.namespaces import is_handed_on, namespace_of
 from promptls.features.symbols.shared_variable import imported_file, shared_variable
+from promptls.features.symbols.symbol import Where
 from promptls.meaning.mentions import mention_at
 from promptls.meaning.scopes import GLOBALS, INJECTED
 from promptls.meaning.template import Template
@@ -45,6 +46,7 @@ _OPERATORS: Final = frozenset(
     {"and", "or", "not", "in", "is", "true", "false", "none", "True", "False", "None"}
 )
 _IN_BLOCKS: Final = frozenset({"loop", "caller", "varargs", "kwargs", "super"})
+_DOUBTFUL: Final[frozenset[Where]] = frozenset({"data", "python"})
 _YAML_WORDS: Final = frozenset({"yes", "no", "on", "off", "true", "false", "null"})
 
 
@@ -80,8 +82,10 @@ def rename_steps(snapshot: Snapshot, path: str, offset: int, new: str) -> Steps[
     if new == symbol.name:
         return ()
     _refuse_name(snapshot, symbol, new, places)
+    # A metric's places in Python are told by Python's own parser; an input's are keys of the same name.
+    doubtful: frozenset[Where] = frozenset() if symbol.kind == "metric" else _DOUBTFUL
     edits = tuple(
-        RenameEdit(each.path, each.span, _text(snapshot, symbol, each, new), each.where in {"data", "python"})
+        RenameEdit(each.path, each.span, _text(snapshot, symbol, each, new), each.where in doubtful)
         for each in places
     )
     yield from _refuse_change_of_meaning(snapshot, symbol, new, edits)

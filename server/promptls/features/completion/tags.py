@@ -81,8 +81,11 @@ def _close(request: Request, tag: Tag, start: int) -> str:
     """What closes the tag, where nothing does yet; with nothing but the word in it."""
     if not tag.unclosed:
         return ""
-    rest = tag.text[request.offset - start :]
-    return " %}" if not rest.strip() or rest.strip() == request.typed else ""
+    rest = tag.text[request.offset - start :].strip()
+    if rest in {"", request.typed}:
+        return " %}"
+    # The brace that an editor has put behind the one that was typed.
+    return " %" if rest in {"}", f"{request.typed}}}"} else ""
 
 
 def _is_alone(request: Request, tag: Tag, start: int) -> bool:
