@@ -113,6 +113,12 @@ def test_a_part_in_a_loop_still_sees_the_loop_variable() -> None:
     assert_same(text, files, {"ts": ["1x", "2x"]})
 
 
+def test_a_part_with_a_loop_of_its_own_is_taken_with_it() -> None:
+    text = "- name: «a\n  content: |\n    {% for t in ts %}{{ loop.index }}{{ t }} {% endfor %}\n"
+
+    assert_same(text, refactored(text, "extract-section"), {"ts": ["x", "y"]})
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

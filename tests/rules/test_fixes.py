@@ -10,7 +10,13 @@ PART = "- name: a\n  content: b\n"
 SUM = "- name: a\n  content: "
 LOOP = "{% for x in y %}"
 SUMMED = f"'{LOOP}{{% set n.value = n.value + x %}}{{% endfor %}}{{{{ n.value }}}}'"
+TYPED = "{#---\ninput_keys: {user: {type: object, properties: {name: {type: string}}}}\n---#}\n"
 FIXES = {
+    "a slip of a key that is declared": (
+        TYPED + "- name: a\n  content: '{{ user.nmae | tojson }}'\n",
+        TYPED + "- name: a\n  content: '{{ user.name | tojson }}'\n",
+        "Change to `name`",
+    ),
     "both content and sections: the sections go": (
         "- name: a\n  content: b\n  sections:\n    - name: c\n      content: d\n  role: user\n",
         "- name: a\n  content: b\n  role: user\n",

@@ -71,6 +71,18 @@ def mismatch(schema: Any, use: Use) -> str | None:
     return f"{declared_as(use.path, types)}, {_WORDS[use.need]}"
 
 
+def meant_key(schema: Any, use: Use) -> tuple[str, str] | None:
+    """The last key of a use, where it is a slip of a declared one, and the one that was probably meant."""
+    for step in use.path[1:-1]:
+        types = declared_types(schema)
+        schema = below(schema, types, step.key) if types is not None else None
+    key = use.path[-1].key
+    if not isinstance(schema, Mapping) or not isinstance(key, str) or len(use.path) == 1:
+        return None
+    meant = slip_of(schema, key)
+    return (key, meant) if meant is not None and lacks_property(schema, key) else None
+
+
 def _meant(schema: Any, key: str) -> str:
     meant = slip_of(schema, key)
     return f"; did you mean `{meant}`?" if meant else ""

@@ -52,9 +52,10 @@ from promptls.meaning.shape import Shape, shape_of_schema
 from promptls.meaning.shapes import resolved_uses, used_shapes
 from promptls.meaning.use import Use
 from promptls.rules.aspects import declarations, files, names, references, uses
-from promptls.rules.declared_types import lacks_property, mismatch
+from promptls.rules.declared_types import lacks_property, meant_key, mismatch
 from promptls.rules.never_equal import compared_values, may_differ, never_equal
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule
+from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
+from promptls.text.nearest import is_close
 from promptls.text.span import Span
 from promptls.workspace.ways import ways_to
 
@@ -117,7 +118,18 @@ def _mismatches(context: FileContext, typed: Mapping[str, InputKey]) -> Iterator
         if use.compared:
             yield from ((use, found) for found in never_equal(schema, use))
         elif (said := mismatch(schema, use)) is not None:
-            yield use, Finding(use.span, said)
+            yield use, Finding(use.span, said, _fixes(context, schema, use))
+
+
+def _fixes(context: FileContext, schema: Any, use: Use) -> tuple[Fix, ...]:
+    """The declared key in the place of a slip of it, where the use ends with that."""
+    found = meant_key(schema, use)
+    text = context.template.source.slice(use.span)
+    if found is None or not text.endswith(f".{found[0]}"):
+        return ()
+    end = use.span.end
+    edit = Edit(Span(end - len(found[0]), end), found[1])
+    return (Fix(f"Change to `{found[1]}`", (edit,), is_close(*found)),)
 
 
 def _keys(path: Path) -> tuple[object, ...]:

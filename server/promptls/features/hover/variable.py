@@ -104,7 +104,10 @@ def _input_texts(snapshot: Snapshot, path: str, name: str, newest: FileRendering
         return
     declared = _declared(snapshot, path, name)
     if declared is None:
-        yield f"{code(name)}: input{_used_as(_input_shape(snapshot, path, name))}"
+        template = snapshot.template(path)
+        lists = template is not None and template.declarations.inputs is not None
+        unlisted = ", not in `input_keys`" if lists else ""
+        yield f"{code(name)}: input{_used_as(_input_shape(snapshot, path, name))}{unlisted}"
     else:
         where, key = declared
         kind = key.schema.get("type")

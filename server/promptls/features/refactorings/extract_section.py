@@ -72,9 +72,13 @@ def _file_name(place: Place, folder: Path, part: str | None) -> str:
 def _reason(place: Place, chunk: Chunk, region: Span, start: int) -> str:
     """Why the part would mean something else in a file of its own; else an empty text."""
     events = [event for event in chunk_events(chunk) if event.span.start < region.end]
-    if any(event.action == "read" and event.name == "loop" for event in events):
-        return "the part reads `loop`, which an included file does not see"
     inside = region.shifted(start)
+    if any(event.action == "read" and event.name == "loop" for event in events) and any(
+        reading.binding is None or not inside.start <= reading.binding.span.start < inside.end
+        for reading in place.template.names.readings_of("loop")
+        if inside.start <= reading.span.start < inside.end
+    ):
+        return "the part reads `loop`, which an included file does not see"
     for event in events:
         if event.action == "bind" and any(
             not inside.start <= reading.span.start < inside.end
