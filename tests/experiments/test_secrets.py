@@ -121,3 +121,30 @@ def test_a_variable_is_a_secret_by_its_name(name: str, is_secret: bool) -> None:
 def test_short_values_are_no_secrets_and_long_ones_go_first() -> None:
     mask = key_mask(environment={"A_KEY": "short", "B_KEY": "longer-one", "C_KEY": "longer-one-still"})
     assert mask.mask("short longer-one-still longer-one") == "short [key] [key]"
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("told: longer-one-…", "told: [key]…"),
+        ("told: long… and longer-o…", "told: [key]… and [key]…"),
+        ("lon…", "lon…"),
+        ("longer words", "longer words"),
+    ],
+)
+def test_a_secret_that_was_cut_in_the_middle_is_masked_too(text: str, masked: str) -> None:
+    assert key_mask(environment={"C_KEY": "longer-one-still"}).mask(text) == masked
+
+
+def test_a_long_error_that_quotes_every_key_tells_none_of_them(leaking: Folder, server: ModelServer) -> None:
+    for length in range(250, 300, 7):
+        told = "x" * length + " ".join(PLANTED.values())
+        server.queue.append(Reply(status=400, raw=told.encode()))
+    (leaking.path / "rows.csv").write_text(
+        "id,text,expected\n" + "".join(f"{n},text 9,a\n" for n in range(8)), "utf-8"
+    )
+    run = promptls(leaking, "run", str(leaking.prompt), "--fresh", "--junit", "report.xml")
+    files = [path for path in leaking.path.rglob("*") if path.is_file() and path.name != "answers.sqlite"]
+    told = run.stdout + run.stderr + "".join(path.read_text("utf-8") for path in files)
+    assert "xxxx" in told
+    assert "planted-" not in told.replace("planted-[key]", "")

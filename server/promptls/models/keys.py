@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from promptls.models.model import ModelError
 from promptls.models.providers import TABLE
@@ -15,6 +16,10 @@ MASK = "[key]"
 
 # A shorter value is hardly a secret, and would be found in many words.
 SHORTEST = 8
+
+# What stands where a long text is cut, and characters of a secret before it that tell something of it.
+CUT = "…"
+SHORTEST_PART = 4
 
 _SECRET_NAME = re.compile(
     r"(^|_)(KEY|TOKEN|SECRET|CREDENTIALS?)(_|$)|APIKEY|BEARER|PASSWORD|PASSWD", re.IGNORECASE
@@ -69,11 +74,21 @@ class KeyMask:
     secrets: tuple[str, ...]
 
     def mask(self, text: str) -> str:
-        """`text` with every secret in it replaced by `[key]`."""
+        """`text` with every secret in it replaced by `[key]`, and the beginning of one that `…` cuts off."""
         for secret in self.secrets:
             if secret in text:
                 text = text.replace(secret, MASK)
+            if CUT in text and secret[:SHORTEST_PART] in text:
+                text = CUT.join(map(partial(_without_beginning, secret), text.split(CUT)))
         return text
+
+
+def _without_beginning(secret: str, text: str) -> str:
+    """`text` without the beginning of the secret at its end."""
+    for length in range(min(len(secret), len(text)), SHORTEST_PART - 1, -1):
+        if text.endswith(secret[:length]):
+            return text[:-length] + MASK
+    return text
 
 
 def key_mask(
