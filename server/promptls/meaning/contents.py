@@ -69,7 +69,16 @@ def before_typing(chunk: Chunk) -> Chunk | None:
     The tags are the same then, the lines are, and each line of the content is text or none as it was.
     None where anything else may have changed.
     """
-    if chunk.before is None or not chunk.has_same_tags or chunk_yaml(chunk).retyped != "content":
+    return before_printing(chunk) if chunk.has_same_tags else None
+
+
+def before_printing(chunk: Chunk) -> Chunk | None:
+    """What the chunk was before somebody typed into a line of text of a content, or into what it prints.
+
+    The keys are the same then, the lines are, and so are all tags but those of that line, which print
+    values before and after, or are not there. None where anything else may have changed.
+    """
+    if chunk.before is None or chunk_yaml(chunk).retyped != "content":
         return None
     return chunk.before.chunk
 

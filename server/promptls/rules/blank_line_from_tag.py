@@ -81,7 +81,7 @@ def _in_chunk(chunk: Chunk) -> Iterator[tuple[str, _Place, int]]:
             yield "", _Place(found, tuple(tags)), len(found)
 
 
-_PLACES: Final = FirstPlaces("blank-line-from-tag", _in_chunk, reads_prose=False)
+_PLACES: Final = FirstPlaces("blank-line-from-tag", _in_chunk, reads_prose=False, reads_values=False)
 
 
 def check(context: FileContext) -> Iterator[Finding]:

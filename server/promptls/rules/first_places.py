@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from promptls.meaning.contents import before_typing
+from promptls.meaning.contents import before_printing, before_typing
 from promptls.rules.rule import FileContext
 from promptls.rules.suppression import silenced
 from promptls.syntax.chunk import Chunk
@@ -38,7 +38,8 @@ class FirstPlaces(Generic[Subject, Item]):
     """The things of one rule, noticed in each chunk by itself and counted for the pieces of a file.
 
     `in_chunk` gives the things in a chunk in order, each with its subject and how many it counts for.
-    Where that is the same whatever the prose of the contents says, `reads_prose` is false.
+    Where that is the same whatever the prose of the contents says, `reads_prose` is false; `reads_values`
+    too where it is the same whatever values stand in lines of prose.
     """
 
     def __init__(
@@ -47,10 +48,12 @@ class FirstPlaces(Generic[Subject, Item]):
         in_chunk: Callable[[Chunk], Iterator[tuple[Subject, Item, int]]],
         *,
         reads_prose: bool = True,
+        reads_values: bool = True,
     ) -> None:
         self._rule: Final = rule
         self._in_chunk: Final = in_chunk
         self._reads_prose: Final = reads_prose
+        self._reads_values: Final = reads_values
         self._counts: Final = united(self._counted, _summed)
 
     def aspect(self, context: FileContext) -> object:
@@ -96,7 +99,9 @@ class FirstPlaces(Generic[Subject, Item]):
         return known  # type: ignore[return-value]  # put there above
 
     def _counted(self, chunk: Chunk) -> dict[Subject, int]:
-        before = None if self._reads_prose else before_typing(chunk)
+        before = None
+        if not self._reads_prose:
+            before = before_typing(chunk) if self._reads_values else before_printing(chunk)
         if before is not None and self._counts in before.kept:
             return before.kept[self._counts]  # type: ignore[return-value]  # put there by `united`
         found: dict[Subject, int] = {}
