@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from promptls.experiments.comparison import Comparison, compare_with
+from promptls.experiments.comparison_words import amount
 from promptls.experiments.history import RunSummary, read_run
 from promptls.text.failure import WrongUse
 from support.experiment_folder import Folder
@@ -138,3 +139,17 @@ async def test_a_difference_that_counts_alone_may_be_chance_among_others(folder:
 
     assert metric.verdict == "undecided"
     assert "looked at alone it would count" in metric.words
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "sign", "words"),
+    [
+        ("discrete", 0.474, "-", "47"),
+        ("discrete", -0.00093, "+", "-0.09"),
+        ("discrete", 0.003, "+", "+0.3"),
+        ("discrete", -0.0, "+", "+0"),
+        ("numeric", 0.000506, "+", "+0.000506"),
+    ],
+)
+def test_a_small_difference_does_not_read_as_none(kind: str, value: float, sign: str, words: str) -> None:
+    assert amount(kind, value, sign) == words

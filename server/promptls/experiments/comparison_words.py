@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import floor, log10
 from typing import Literal, NamedTuple, TypeAlias
 
 from promptls.experiments.statistics import Difference, is_clear
@@ -36,7 +37,7 @@ def in_words(kind: str, verdict: Verdict, found: Difference, chance: Chance, nam
         return f"{name} is {verdict} by {amount(kind, sign * found.difference)}{unit} ({interval})"
     interval = f"95 % interval {amount(kind, found.low, '+')} to {amount(kind, found.high, '+')}, {chance}"
     if found.needed is None:
-        return f"cannot be told apart at n = {found.pairs}: both score the same ({interval})"
+        return f"cannot be told apart at n = {found.pairs:,}: both score the same ({interval})"
     seen = f"difference {amount(kind, found.difference, '+')}{unit}, {interval}"
     if is_clear(found.p_value):
         return (
@@ -45,14 +46,21 @@ def in_words(kind: str, verdict: Verdict, found: Difference, chance: Chance, nam
             "on rows of its own"
         )
     return (
-        f"cannot be told apart at n = {found.pairs} ({seen}); about {_rounded(found.needed)} rows "
+        f"cannot be told apart at n = {found.pairs:,} ({seen}); about {_rounded(found.needed)} rows "
         "would be needed to be sure of a difference of this size"
     )
 
 
 def amount(kind: str, value: float, sign: str = "-") -> str:
-    """A difference for people, in points where it is one of shares; `sign` is that of a format."""
-    return f"{value * 100:{sign}.0f}" if kind == "discrete" else f"{value:{sign}.3g}"
+    """A difference for people, in points where it is one of shares; `sign` is that of a format.
+
+    One of less than a point keeps its first digit, so that it does not read as none.
+    """
+    if kind != "discrete":
+        return f"{value:{sign}.3g}"
+    points = round(value * 100, 9) + 0.0  # not -0.0
+    decimals = 0 if points == 0 or abs(points) >= 1 else -floor(log10(abs(points)))
+    return f"{points:{sign}.{decimals}f}"
 
 
 def _rounded(rows: int) -> str:

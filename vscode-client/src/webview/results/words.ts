@@ -18,7 +18,13 @@ export function scoreWords(kind: string, value: number): string {
 export function differenceWords(kind: string, difference: number): string {
   const sign = difference > 0 ? "+" : difference < 0 ? "−" : "±";
   const size = Math.abs(difference);
-  return kind === "discrete" ? `${sign}${hundredths(size)} points` : `${sign}${Number(size.toPrecision(3))}`;
+  return kind === "discrete" ? `${sign}${pointsOf(size)} points` : `${sign}${Number(size.toPrecision(3))}`;
+}
+
+/** A difference of shares in points; one of less than a point keeps its first digit, as in the server's words. */
+function pointsOf(share: number): number {
+  const isSmall = share > 0 && 100 * share < 1;
+  return isSmall ? Number((100 * share).toPrecision(1)) : hundredths(share);
 }
 
 /** A share as whole hundredths; a half goes to the even one, as in what the server says in words. */
