@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 import promptls
 from promptls import Prompt
+from promptls.systems.ragas.prompt_object import format_prompt, read_prompt_object
 from promptls.text.failure import Failure
 from support.ragas_cases import RagasCase, ragas_cases
 
@@ -185,6 +186,19 @@ def test_a_formatted_prompt_is_a_message_with_the_names_of_langchain() -> None:
     (message,) = Prompt(**FIELDS).format(ticket="Now").to_messages()
     assert (message.type, message.content) == ("human", message["content"])
     assert json.loads(json.dumps(message)) == {"role": "user", "content": message.content}
+
+
+def test_no_input_can_be_called_as_the_prompt_itself() -> None:
+    mapping = {"instruction": "Do it.", "input_keys": ["self"], "output_key": "out"}
+    with pytest.raises(ValueError, match="Rename it"):
+        format_prompt(read_prompt_object(mapping), {"self": "x"})
+
+
+@pytest.mark.parametrize("key", ["name", "language", "output_type"])
+def test_a_key_of_a_file_without_a_value_is_refused_as_ragas_does(key: str) -> None:
+    mapping = {"instruction": "Do it.", "input_keys": ["a"], "output_key": "out", key: None}
+    with pytest.raises(ValueError, match=f"`{key}` has no value"):
+        read_prompt_object(mapping)
 
 
 def test_half_of_a_character_in_an_example_cannot_be_written() -> None:

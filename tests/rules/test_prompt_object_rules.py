@@ -70,6 +70,12 @@ FOUND = {
     "allowed values of another metric": "metric_type: NumericMetric\nname: a\n"
     "prompt: {type: Prompt, instruction: a, examples: []}\nconfig: {allowed_values: [pass, fail]}\n"
     "                         ^^^^^^^^^^^^ invalid-saved-prompt\n",
+    "an output type that is null": DO
+    + "input_keys: [b]\noutput_key: c\n"
+    + "output_type:\n^^^^^^^^^^^ invalid-output-type: `output_type` is null, which Ragas refuses: write "
+    "`json` or `str`\n",
+    "a key that is the prompt itself": DO
+    + "input_keys: [self]\n             ^^^^ invalid-input-name\noutput_key: c\n",
     "a key with an attribute": DO + "input_keys: [a.b]\n             ^^^ invalid-input-name\noutput_key: c\n",
 }
 

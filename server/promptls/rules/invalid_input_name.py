@@ -3,12 +3,12 @@
 ## What it does
 
 Reports an input of a prompt object with `.`, `[`, `]`, `{`, `}`, `!` or `:` in its name, and one
-whose name is empty or a number.
+whose name is empty, a number, or `self`.
 
 ## Why is this bad?
 
 Ragas fills the inputs in with Python's `str.format`, which takes `{a.b}` for an attribute of
-`a`: formatting the prompt raises a `KeyError`.
+`a`: formatting the prompt raises a `KeyError`. `self` is the prompt itself in its `format`.
 
 ## Example
 
@@ -43,7 +43,9 @@ _BAD: Final = re.compile(r"[.\[\]{}!:]|^\d*$")
 def check(context: FileContext) -> Iterator[Finding]:
     """The names that Python would read as something else."""
     for key in context.template.declarations.inputs or ():
-        if _BAD.search(key.name):
+        if key.name == "self":
+            yield Finding(key.span, "`Prompt.format` takes no input of this name: `self` is the prompt")
+        elif _BAD.search(key.name):
             yield Finding(key.span, "`str.format` cannot fill in an input of this name")
 
 

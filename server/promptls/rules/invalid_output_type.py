@@ -2,7 +2,8 @@
 
 ## What it does
 
-Reports an `output_type` other than `json` and `str`, in a prompt object or a header. In a header, and
+Reports an `output_type` other than `json` and `str`, in a prompt object or a header. A null one is an
+error of a prompt object, which no release takes. In a header, and
 for the releases of Ragas before 0.1.6, which take any word, it is a warning, and a remark where only
 the case is another one; for later ones it is an error. `ragas_version` in the file, or in the settings,
 names the release.
@@ -43,7 +44,7 @@ from promptls.meaning.kind import Kind
 from promptls.rules.aspects import declarations
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
-from promptls.syntax.yaml.nodes import scalar_text
+from promptls.syntax.yaml.nodes import Scalar, scalar_text
 from promptls.systems.ragas.release import release_of
 
 
@@ -54,6 +55,11 @@ def check(context: FileContext) -> Iterator[Finding]:
         return
     root = context.template.root
     value = root.value("output_type") if root else None
+    if isinstance(value, Scalar) and value.tag == "null" and not value.dynamic:
+        entry = root.entry("output_type") if root else None
+        place = entry.key.span if entry and value.span.is_empty() else value.span
+        yield Finding(place, "`output_type` is null, which Ragas refuses: write `json` or `str`")
+        return
     word = scalar_text(value)
     is_text = isinstance(context.template.declarations.data.get("output_type"), str)
     if value is None or word is None or word in {"json", "str"} or not is_text:

@@ -57,6 +57,9 @@ def read_prompt_object(mapping: Any, of: Release = FIRST_RELEASE) -> PromptObjec
             "A prompt object is a mapping with `instruction`, `input_keys` and `output_key`.", "instruction"
         )
     instruction = _text(mapping, "instruction", "say in plain language what the model is to do")
+    known = ["name", "output_type", "language", *["output_format_instruction"] * of.has_format_instruction]
+    if empty := [key for key in known if mapping.get(key, "") is None]:
+        raise PromptObjectError(f"`{empty[0]}` has no value: give it one, or leave the key out.", empty[0])
     prompt = PromptObject(
         name=str(mapping.get("name") or ""),
         instruction=instruction,
@@ -151,6 +154,11 @@ def format_prompt(prompt: PromptObject, inputs: Mapping[str, Any], text: str | N
     if extra := [key for key in inputs if key not in prompt.input_keys]:
         names = ", ".join(f"`{key}`" for key in extra)
         raise PromptObjectError(f"The data has {names}, which `input_keys` does not name.", extra[0])
+    if "self" in inputs:
+        raise PromptObjectError(
+            "An input called `self` cannot be given: it is the prompt itself in `Prompt.format`. Rename it.",
+            "input_keys",
+        )
     if prompt.release.quotes_texts:
         inputs = {
             key: json.dumps(value) if isinstance(value, str) else value for key, value in inputs.items()
@@ -181,7 +189,10 @@ def _input_keys(value: Any) -> tuple[str, ...]:
         raise PromptObjectError("`input_keys` cannot be empty: list the names of the inputs.", "input_keys")
     if not isinstance(value, list | Mapping):
         raise PromptObjectError("`input_keys` must be a list of names.", "input_keys")
-    return tuple(str(key) for key in value)
+    for key in value:
+        if key is None or isinstance(key, list | Mapping):
+            raise PromptObjectError("`input_keys` must be a list of names.", "input_keys")
+    return tuple(map(str, value))
 
 
 def _examples(value: Any) -> tuple[Mapping[str, Any], ...]:
