@@ -53,7 +53,9 @@ def test_from_an_empty_folder_to_whether_version_2_is_better(
     workbench.go_to(1)
     expect(workbench.lens("stale")).to_be_visible()
     workbench.click_lens("Run answers")
-    expect(workbench.lens(re.compile(r"string_presence \d+ % \([±+−-]"))).to_be_visible(timeout=RUN_PATIENCE)
+    expect(workbench.lens(re.compile(r"string_presence \d+ % \([±+\u2212-]"))).to_be_visible(
+        timeout=RUN_PATIENCE
+    )
     workbench.screenshot("second run")
 
     results.get_by_role("tab", name="Compare").click()
