@@ -53,6 +53,27 @@ async def test_a_quick_view_has_the_scores_and_says_that_more_is_to_come(
     assert late["low"] is not None
 
 
+async def test_runs_of_other_prompts_beside_are_there_to_compare_with(
+    results: ResultsProcess, run: RunSummary, tmp_path: Path
+) -> None:
+    others = [
+        write_run(
+            tmp_path / f"{stem}.yml.j2",
+            "- name: a\n",
+            TABLE,
+            experiment="main",
+            dataset=tmp_path / "rows.csv",
+            name=f"20260101-00000{number}-{stem}",
+        )
+        for number, stem in enumerate(("ask", "ask_v2"))
+    ]
+    view = await results.ask("view", {"run": str(others[0].results)})
+    assert [each["name"] for each in view["history"]] == ["20260101-000000-ask"]
+    assert [(each["promptName"], each["path"]) for each in view["others"]] == [
+        ("ask_v2.yml.j2", str(others[1].results))
+    ]
+
+
 async def test_a_wrong_question_is_answered_with_what_is_wrong(
     results: ResultsProcess, run: RunSummary
 ) -> None:

@@ -6,7 +6,7 @@ import csv
 import io
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,20 +39,24 @@ class TableIndex:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._columns: dict[str, list[str]] = {}
-        self._starts = array("Q")
-        with path.open("rb") as stream:
+        with path.open(encoding="utf-8", errors="replace", newline="") as stream:
+            self.columns = tuple(next(csv.reader(stream), ()))
+
+    @cached_property
+    def _starts(self) -> array[int]:
+        """Where each line begins, and the end of the last."""
+        starts = array("Q")
+        with self.path.open("rb") as stream:
             offset = 0
             is_open = False
             for line in stream:
                 if not is_open:
-                    self._starts.append(offset)
+                    starts.append(offset)
                 offset += len(line)
                 # A quote inside a cell is written twice, which changes nothing here.
                 is_open ^= line.count(b'"') % 2 == 1
-            self._starts.append(offset)
-            stream.seek(0)
-            header = stream.read(self._starts[1]) if len(self._starts) > 1 else b""
-        self.columns = tuple(next(csv.reader(io.StringIO(header.decode("utf-8", "replace"))), ()))
+            starts.append(offset)
+        return starts
 
     def __len__(self) -> int:
         return max(0, len(self._starts) - 2)

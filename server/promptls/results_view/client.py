@@ -95,7 +95,8 @@ class _Running:
 
     async def ask(self, question: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         number = next(self._numbers)
-        answer = self._waiting[number] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
         line = json.dumps({"id": number, "question": question, "arguments": dict(arguments)})
         assert self._process.stdin is not None
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +12,7 @@ from promptls.experiments.classification import classifications, pairs_of
 from promptls.experiments.history import RunSummary, dataset_of
 from promptls.experiments.manifest import manifest_of
 from promptls.experiments.result_pages import run_json
-from promptls.experiments.run_index import known_runs
+from promptls.experiments.run_index import KnownRun, known_runs
 from promptls.results_view.comparisons import comparisons_json
 from promptls.results_view.kept import kept_by_tables
 from promptls.results_view.notes import notes_json, notes_of
@@ -46,6 +47,7 @@ def results_view(runs: Sequence[RunSummary], *, quick: bool = False) -> dict[str
         "runs": [_run(run, quick=quick) for run in runs],
         "comparisons": comparisons_json(runs) if len(runs) > 1 and not quick else [],
         "history": _history(runs[-1]),
+        "others": _others(runs[-1]),
         "complete": not quick,
     }
 
@@ -128,16 +130,29 @@ def _classes(runs: Sequence[RunSummary]) -> list[dict[str, Any]]:
 def _history(run: RunSummary) -> list[dict[str, Any]]:
     """The finished runs of the experiment, the oldest first."""
     known = known_runs(run.results.parent, prompt=run.prompt, experiment=run.experiment, most=MOST_HISTORY)
-    return [
-        {
-            "path": str(Path(each.path).absolute()),
-            "name": each.name,
-            "started": each.started,
-            "models": list(each.models),
-            "rows": each.rows,
-            "scores": dict(each.scores),
-            "values": dict(each.values),
-        }
-        for each in reversed(known)
-        if each.status == "finished"
+    return [_known_json(each) for each in reversed(known) if each.status == "finished"]
+
+
+def _others(run: RunSummary) -> list[dict[str, Any]]:
+    """The last finished runs of other prompts and experiments in the folder, the oldest first."""
+    known = known_runs(run.results.parent, most=4 * MOST_HISTORY)
+    own = (os.path.normpath(run.prompt), run.experiment)
+    others = [
+        each
+        for each in known
+        if each.status == "finished" and (os.path.normpath(each.prompt), each.experiment) != own
     ]
+    return [_known_json(each) for each in reversed(others[:MOST_HISTORY])]
+
+
+def _known_json(known: KnownRun) -> dict[str, Any]:
+    return {
+        "path": str(Path(known.path).absolute()),
+        "name": known.name,
+        "promptName": Path(known.prompt).name,
+        "started": known.started,
+        "models": list(known.models),
+        "rows": known.rows,
+        "scores": dict(known.scores),
+        "values": dict(known.values),
+    }

@@ -55,12 +55,10 @@ export class ResultsPanel implements vscode.Disposable {
     this.#asked += 1;
     const number = this.#asked;
     // Long tables take their time: what the manifests say is there at once.
-    let isWhole = false;
     const ask = async (quick: boolean): Promise<void> => {
       try {
         const view = await this.#session.execute<ResultsView>("promptls.showResults", { ...this.#argument, quick });
-        if (number === this.#asked && !(quick && isWhole)) {
-          isWhole = !quick;
+        if (number === this.#asked) {
           this.#show(view);
         }
       } catch (error) {
@@ -70,7 +68,9 @@ export class ResultsPanel implements vscode.Disposable {
         }
       }
     };
-    await Promise.all([ask(true), ask(false)]);
+    // One after the other: at once, each would take the time of both.
+    await ask(true);
+    await ask(false);
   }
 
   #show(view: ResultsView): void {

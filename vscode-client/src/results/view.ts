@@ -14,6 +14,8 @@ export interface ResultsView {
   comparisons: RunComparison[];
   /** The finished runs of the experiment, the oldest first. */
   history: HistoryRun[];
+  /** Finished runs of other prompts and experiments beside them, the oldest first. */
+  others: HistoryRun[];
   /** False while intervals, classes and comparisons are still worked out. */
   complete: boolean;
 }
@@ -113,6 +115,7 @@ export interface MetricComparison {
 export interface HistoryRun {
   path: string;
   name: string;
+  promptName: string;
   started: string;
   models: string[];
   rows: number;

@@ -4,7 +4,7 @@ import type { ResultsView, Run } from "../../src/results/view";
 import { sourceOf } from "../../src/webview/results/embedded";
 
 const run = (path: string): Run => ({ path, columns: ["id", "response"], notes: {} }) as unknown as Run;
-const view: ResultsView = { runs: [run("/one.csv"), run("/two.csv")], comparisons: [], history: [], complete: true };
+const view: ResultsView = { runs: [run("/one.csv"), run("/two.csv")], comparisons: [], history: [], others: [], complete: true };
 const table = (rows: string[][], places: number[], states: string) => ({
   columns: ["id", "response", "rendered_hash"],
   rows,
