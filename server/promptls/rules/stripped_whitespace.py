@@ -72,7 +72,7 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             behind = 0 if _ends_with_line(content) else behind
         if before and before < len(text):
             yield _finding(chunk, content, Span(inside.start, inside.start + before), at_start=True)
-        if behind:
+        if behind and not _is_behind_unfinished(chunk, inside.end - behind):
             yield _finding(chunk, content, Span(inside.end - behind, inside.end), at_start=False)
         yield from _lost_markers(chunk, content, inside)
 
@@ -96,6 +96,11 @@ def _inside(chunk: Chunk, content: Content) -> Span | None:
         return None
     end = next(start for start in reversed(lines) if _shows(chunk, start, prints))
     return Span(first, end + len(_line(chunk, end)))
+
+
+def _is_behind_unfinished(chunk: Chunk, offset: int) -> bool:
+    """Whether a tag that somebody is writing ends there: the space is one of its own."""
+    return any(tag.unclosed and tag.span.end == offset for tag in chunk.tags)
 
 
 def _line(chunk: Chunk, start: int) -> str:

@@ -62,6 +62,8 @@ def _is_text(at: YamlPosition) -> bool:
         ("instruction",),
         ("prompt",),
         ("template",),
+        ("ice_template",),
+        ("prompt_template",),
     }
 
 

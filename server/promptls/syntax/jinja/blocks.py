@@ -242,7 +242,8 @@ def _behind_else(middle: BlockTag, opening: BlockTag) -> SyntaxProblem:
 
 
 def _never_closed(source: Source, opening: BlockTag) -> SyntaxProblem | None:
-    """The problem of a block that no tag closes; None where a tag that is still written has taken its end.
+    """The problem of a block that no tag closes; None where a tag that is still written has taken its end,
+    or will be no block.
 
     Of two blocks of which only one is closed, the one is to blame that begins in the middle of a line.
     """
@@ -251,6 +252,8 @@ def _never_closed(source: Source, opening: BlockTag) -> SyntaxProblem | None:
     inside = opening.span.start - located.start
     blamed = opening.span
     own = next(tag for tag in chunk.tags if tag.span.start <= inside < tag.span.end)
+    if own.unclosed and opening.keyword == "set":
+        return None  # with `=` in it, it will be no block
     lead = _lead(chunk, own.span.start)
     for pair in chunk_blocks(chunk).pairs:
         tag = chunk.tags[pair.opening]
