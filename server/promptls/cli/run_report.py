@@ -85,6 +85,7 @@ def _print_unscored(run: RunSummary) -> None:
     """Prints why metrics have given no score to answers, each with its first reason."""
     from promptls.experiments.history import row_results
 
+    is_missing = False
     for metric in run.metrics:
         if metric.unscored <= run.failed:
             continue
@@ -96,6 +97,9 @@ def _print_unscored(run: RunSummary) -> None:
             count = counted(metric.unscored - run.failed, "answer")
             print(paint(f"{metric.name} has no score for {count}", "yellow"))
             print(f"  row {line['row_number']} (id {line['id']}): {_short(reason)}")
+            is_missing = True
+    if is_missing and not run.failed:
+        print(paint(f"ask for them again: promptls run --retry-errors {run.name}", "dim"))
 
 
 def _print_not_good(run: RunSummary) -> None:
@@ -136,7 +140,9 @@ def _taken(run: RunSummary) -> str:
     if run.cached:
         words += f"; {run.cached:,} answers from the cache"
     if run.cost is not None:
-        paid = f", of which {in_dollars(run.paid)} were paid now" if run.cached and run.paid is not None else ""
+        paid = (
+            f", of which {in_dollars(run.paid)} were paid now" if run.cached and run.paid is not None else ""
+        )
         words += f", {in_dollars(run.cost)}{paid}"
     return words
 
