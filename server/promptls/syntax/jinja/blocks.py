@@ -242,8 +242,9 @@ def _behind_else(middle: BlockTag, opening: BlockTag) -> SyntaxProblem:
 
 
 def _never_closed(source: Source, opening: BlockTag) -> SyntaxProblem | None:
-    """The problem of a block that no tag closes; None where a tag that is still written has taken its end,
-    or will be no block.
+    """The problem of a block that no tag closes.
+
+    None where a tag that is still written has taken its end, or may turn out to be no block.
 
     Of two blocks of which only one is closed, the one is to blame that begins in the middle of a line.
     """
