@@ -84,6 +84,7 @@ def _print_problems(run: RunSummary) -> None:
 def _print_unscored(run: RunSummary) -> None:
     """Prints why metrics have given no score to answers, each with its first reason."""
     from promptls.experiments.history import row_results
+    from promptls.experiments.manifest import manifest_of
 
     is_missing = False
     for metric in run.metrics:
@@ -98,7 +99,8 @@ def _print_unscored(run: RunSummary) -> None:
             print(paint(f"{metric.name} has no score for {count}", "yellow"))
             print(f"  row {line['row_number']} (id {line['id']}): {_short(reason)}")
             is_missing = True
-    if is_missing and not run.failed:
+    # A Python function makes its scores itself.
+    if is_missing and not run.failed and "written_in" not in manifest_of(run.manifest):
         print(paint(f"ask for them again: promptls run --retry-errors {run.name}", "dim"))
 
 
