@@ -10,17 +10,16 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from promptls.preview.choice import chosen_sample
+from promptls.protocol.chosen_samples import ChosenSamples
+from promptls.protocol.render_workers import RenderWorkers
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.job import RenderJob
-from promptls.rendering.limits import Limits
-from promptls.rendering.make import limits_for, render_file, weigh_rows
+from promptls.rendering.make import render_file, weigh_rows
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.part_ranges import weigh_parts
 from promptls.rendering.request import RENDERED_KINDS
 from promptls.rendering.samples import Sample
 from promptls.rendering.worker import RenderWorker, SupersededError
-from promptls.text.failure import Failure
 from promptls.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -68,12 +67,11 @@ class Renderings:
     def __init__(self, session: Session) -> None:
         self._session: Final = session
         self._newest: dict[str, FileRendering] = {}
-        self._chosen: dict[str, str | int | None] = {}
+        self._samples: Final = ChosenSamples()
         self._waiting: dict[str, None] = {}
         self._unweighed: dict[str, None] = {}
         self._work: asyncio.Task[None] | None = None
-        self._workers: dict[Limits, RenderWorker] = {}
-        self._worker_of: dict[str, RenderWorker] = {}
+        self._workers: Final = RenderWorkers()
         self._tried: set[str] = set()
         self._outcomes: dict[str, _Outcome] = {}
         self._previewed: set[str] = set()
@@ -112,10 +110,9 @@ class Renderings:
     def file_closed(self, path: str) -> None:
         """Forget the file."""
         self._forget(path)
-        if (worker := self._worker_of.pop(path, None)) is not None:
-            worker.give_up(path)
+        self._workers.give_up(path)
         self._previewed.discard(path)
-        self._chosen.pop(path, None)
+        self._samples.forget(path)
 
     def _forget(self, path: str) -> None:
         self._waiting.pop(path, None)
@@ -126,33 +123,25 @@ class Renderings:
 
     async def close(self) -> None:
         """End the processes."""
-        for worker in self._workers.values():
-            await worker.close()
+        await self._workers.close()
 
-    # -- samples ------------------------------------------------------------------------
-
-    def choose(self, snapshot: Snapshot, path: str, chosen: str | int | None) -> Sample:
+    def choose(self, snapshot: Snapshot, path: str, choice: str | int | None) -> Sample:
         """The sample of a name, or row of the data set from 1, that the file is rendered with from now on.
 
         None chooses the default. Raises Failure where there is no such sample.
         """
-        sample = chosen_sample(snapshot, path, chosen)
-        if self._chosen.get(path) != chosen:
-            self._chosen[path] = chosen
+        sample, is_another = self._samples.choose(snapshot, path, choice)
+        if is_another:
             self.look_again([path])
         return sample
 
     def sample(self, snapshot: Snapshot, path: str) -> Sample:
         """The data that the file is rendered with; raises Failure where it cannot be read."""
-        chosen = self._chosen.get(path)
-        if chosen is not None:
-            try:
-                return chosen_sample(snapshot, path, chosen)
-            except Failure:
-                del self._chosen[path]  # it was there when it was chosen
-        return chosen_sample(snapshot, path, None)
+        return self._samples.sample(snapshot, path)
 
-    # -- rendering ------------------------------------------------------------------------
+    def worker(self, snapshot: Snapshot, path: str) -> RenderWorker:
+        """The process that renders and counts for the file, within the limits of its settings."""
+        return self._workers.of(snapshot, path)
 
     async def render(self, snapshot: Snapshot, job: RenderJob) -> Rendering | RenderFailure:
         """The outcome of a job, within the limits that the settings of its file set."""
@@ -202,18 +191,6 @@ class Renderings:
         known = self._outcomes.get(path)
         if self._session.flags.panels and path in self._previewed and known is not None and known.is_quick:
             self._session.server.protocol.notify_json(CHANGED, {"uri": self._session.uri_of(path)})
-
-    def worker(self, snapshot: Snapshot, path: str) -> RenderWorker:
-        """The process that renders and counts for the file, within the limits of its settings."""
-        limits = limits_for(snapshot, path)
-        worker = self._workers.get(limits)
-        if worker is None:
-            worker = self._workers[limits] = RenderWorker(limits)
-        former = self._worker_of.get(path)
-        if former is not None and former is not worker:
-            former.give_up(path)  # what the former limits let run may run for very long
-        self._worker_of[path] = worker
-        return worker
 
     async def _render_waiting(self) -> None:
         shown_changed = False
