@@ -12,7 +12,7 @@ import pytest
 from promptls.rendering.evaluation_request import evaluation_job
 from promptls.rendering.execute import execute
 from promptls.rendering.job import RenderJob
-from promptls.rendering.make import EMBEDDING_SECONDS, limits_for
+from promptls.rendering.make import COMPARING_SECONDS, limits_for
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.outcome_frame import packed_outcome, unpacked_outcome
 from promptls.rendering.request import job_for
@@ -277,11 +277,11 @@ def test_given_values_are_asked_like_a_row(render: Render) -> None:
     assert made.string == "two=2\none=1\nsix="
 
 
-def test_a_prompt_whose_rows_are_embedded_may_take_longer(tmp_path: Path) -> None:
+def test_a_prompt_whose_rows_are_compared_may_take_longer(tmp_path: Path) -> None:
     workspace = Workspace([tmp_path])
     fixed = str(tmp_path / "fixed.yml.j2")
     near = str(tmp_path / "near.yml.j2")
     workspace.open(fixed, FEW_SHOT, 1)
     workspace.open(near, FEW_SHOT.replace("FixKRetriever, fix_id_list: [1, 0]", "TopkRetriever"), 1)
     longer = limits_for(workspace.snapshot, near).seconds - limits_for(workspace.snapshot, fixed).seconds
-    assert longer == EMBEDDING_SECONDS
+    assert longer == COMPARING_SECONDS

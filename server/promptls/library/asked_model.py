@@ -76,7 +76,9 @@ async def _answers(model: Any, requests: Sequence[Request]) -> list[str]:
 
     async def one(request: Request) -> str:
         async with places:
-            made = await model.complete(request.messages, parameters={}, json_schema=None)
+            # Room for any answer; a small model that repeats itself comes to an end.
+            parameters = {"max_tokens": 500 + 2 * len(request.text.encode("utf-8", "replace"))}
+            made = await model.complete(request.messages, parameters=parameters, json_schema=None)
         return str(made.text)
 
     return list(await asyncio.gather(*map(one, requests)))

@@ -25,7 +25,7 @@ from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.request import job_for
 from promptls.rendering.samples import Sample, default_sample, row_samples
 from promptls.rendering.worker import CountingError, RenderWorker
-from promptls.systems.opencompass.retriever_keys import EMBEDDING_RETRIEVERS
+from promptls.systems.opencompass.retriever_keys import COMPARING_RETRIEVERS
 from promptls.text.failure import Failure
 from promptls.workspace.included_parts import included_part_names
 from promptls.workspace.snapshot import Snapshot
@@ -40,8 +40,8 @@ MOST_WEIGHING_SECONDS = 10.0
 """How long the rows of a data set are tried; what was tried until then counts."""
 
 
-EMBEDDING_SECONDS = 60.0
-"""How much longer a prompt may take whose training rows are embedded, which is done once."""
+COMPARING_SECONDS = 60.0
+"""How much longer a prompt may take whose retriever compares rows: its packages and rows are read once."""
 
 
 def limits_for(snapshot: Snapshot, path: str) -> Limits:
@@ -49,8 +49,8 @@ def limits_for(snapshot: Snapshot, path: str) -> Limits:
     settings = snapshot.project(path).settings.rendering
     template = snapshot.template(path) if snapshot.kind(path) is Kind.EVALUATION else None
     evaluation = evaluation_of(template.source.first_chunk) if template else None
-    embeds = evaluation is not None and evaluation.retriever_class in EMBEDDING_RETRIEVERS
-    seconds = settings.timeout + (EMBEDDING_SECONDS if embeds else 0)
+    compares = evaluation is not None and evaluation.retriever_class in COMPARING_RETRIEVERS
+    seconds = settings.timeout + (COMPARING_SECONDS if compares else 0)
     return Limits(seconds=seconds, memory_bytes=settings.memory << 20)
 
 

@@ -145,5 +145,8 @@ RETRIEVER_ARGUMENTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 EMBEDDING_RETRIEVERS: frozenset[str] = frozenset({"TopkRetriever", "VotekRetriever"})
 """Retrievers that compare the embeddings of rows by a sentence model."""
 
+COMPARING_RETRIEVERS: frozenset[str] = EMBEDDING_RETRIEVERS | {"BM25Retriever"}
+"""Retrievers that compare all training rows with each question."""
+
 LEGACY_RETRIEVER_KEYS: frozenset[str] = frozenset({"type", "dataset", "index_split", "test_split"})
 """Keys that OpenCompass puts in itself, or took in earlier releases."""
