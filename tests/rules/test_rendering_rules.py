@@ -44,10 +44,10 @@ FOUND = {
     "-- c.yml.j2 --\n- name: c\n  content: d\n- name: e\n  content: f\n",
     "an item that is no mapping, where there are no inputs": "- name: a\n  content: b\n- just a text\n^^^^^^^^^^^^^ rendered-yaml\n",
     "an unknown key that a tag prints": example("colour")
-    + "- name: a\n  ^^^^ rendered-yaml\n  content: b\n  {{ x }}: red\n",
+    + "- name: a\n  content: b\n  {{ x }}: red\n  ^^^^^^^ rendered-yaml\n",
     "a document that is no list": example("0") + "{% if x %}\n- name: a\n  ^^^^ rendered-yaml\n  content: b\n{% endif %}\n",
     "a value without the shape that is expected": example("0")
-    + "- name: a\n  content: {{ x.y.z }}\n  ^^^^^^^^^^^^^^^^^^^^ failing-rendering\n",
+    + "- name: a\n  content: {{ x.y.z }}\n           ^^^^^^^^^^^ failing-rendering\n",
     "a limit of the settings' own": "{#---\ntoken_limit: 3\n             ^ over-token-limit\n---#}\n- name: a\n  content: one two three four five\n",
     "a question below a number of its own": "- name: history\n  truncation_priority: 1\n  content: b\n"
     "- name: question\n  truncation_priority: 2\n                       ^ question-truncated-first: the question, 1 token, is cut before `history`, 1 token: the highest `truncation_priority` goes first\n  content: c\n",
@@ -84,6 +84,8 @@ SILENT = {
     "short fixed text": "- name: a\n  content: '{{ name | int }}'\n- name: c\n  content: |\n    … 1,000 tokens of fixed text …\n",
     "a file that is included only now and then": "- name: a\n  content: '{{ name | int }}'\n{% if name %}{% include 'long.yml.j2' %}{% endif %}\n"
     "-- long.yml.j2 --\n- name: long\n  content: |\n    … 1,100 tokens of fixed text …\n",
+    "an input in a name and a priority, which no model gets": "- name: a {{ who }}\n  truncation_priority: {{ rank }}\n  content: b\n- name: c\n  content: |\n    … 1,100 tokens of fixed text …\n",
+    "turns from the newest to the oldest, counted": "{% for each in messages | reverse %}\n- name: turn {{ loop.index }}\n  role: user\n  truncation_priority: {{ loop.index0 + 1 }}\n  content: '{{ each | int }}'\n{% endfor %}\n",
     "an input of one value": "{#---\ninput_keys:\n  name: {const: Ada}\n---#}\n- name: a\n  content: Hello {{ name }}\n- name: c\n  content: |\n    … 1,100 tokens of fixed text …\n",
     "a call without an input": "- name: a\n  content: '{{ instructions() }}'\n- name: c\n  content: |\n    … 1,100 tokens of fixed text …\n",
 }  # fmt: skip

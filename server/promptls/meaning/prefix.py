@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from textwrap import dedent
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from promptls.meaning.parts import Part, chunk_items
 from promptls.meaning.references import TemplateReference, template_references
@@ -18,7 +18,8 @@ from promptls.meaning.template import Template
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.nodes import Call, Filter, Name, walk
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text
+from promptls.text.lines import line_end
 from promptls.text.span import Span
 
 
@@ -38,6 +39,8 @@ class _Piece(NamedTuple):
     tag: Span
     names: tuple[str, ...]
 
+
+_UNSENT: Final = frozenset({"name", "truncation_priority", "expected_template_data_keys", "tokens"})
 
 Included: TypeAlias = Callable[[TemplateReference], Template | None]
 """The template that an include leads to."""
@@ -157,6 +160,7 @@ def _step(chunk: Chunk, index: int) -> int:
 def _pieces(chunk: Chunk) -> tuple[_Piece, ...]:
     """The fixed texts of the chunk's contents outside of its blocks, and the tags that print names."""
     spans = sorted(scalar.span for part in chunk_items(chunk).parts for scalar in _contents(part))
+    unsent = _unsent(chunk)
     pieces: list[_Piece] = []
     depth = 0
     position = 0
@@ -164,11 +168,22 @@ def _pieces(chunk: Chunk) -> tuple[_Piece, ...]:
         if depth == 0:
             pieces += _texts_between(chunk, spans, position, tag.span.start)
         depth += _step(chunk, index)
-        pieces.append(_Piece("", tag.span, _printed(chunk, index)))
+        is_sent = not any(span.start <= tag.span.start < span.end for span in unsent)
+        pieces.append(_Piece("", tag.span, _printed(chunk, index) if is_sent else ()))
         position = tag.span.end
     if depth == 0:
         pieces += _texts_between(chunk, spans, position, len(chunk.text))
     return tuple(pieces)
+
+
+def _unsent(chunk: Chunk) -> list[Span]:
+    """The lines of keys whose values the model never gets, such as a part's name."""
+    return [
+        Span(entry.key.span.end, line_end(chunk.text, entry.key.span.end))
+        for part in chunk_items(chunk).parts
+        for entry in part.entries
+        if key_text(entry) in _UNSENT
+    ]
 
 
 def _texts_between(chunk: Chunk, spans: list[Span], start: int, end: int) -> Iterator[_Piece]:
@@ -213,6 +228,6 @@ def _printed(chunk: Chunk, index: int) -> tuple[str, ...]:
 def _dedented(text: str, start: int, end: int) -> str:
     """A stretch of a block scalar without its indentation and its head."""
     piece = text[start:end]
-    first, line_end, rest = piece.partition("\n")
+    first, line_break, rest = piece.partition("\n")
     head = "" if first.strip() in {"|", ">", "|-", ">-"} else first
-    return head + line_end + dedent(rest)
+    return head + line_break + dedent(rest)

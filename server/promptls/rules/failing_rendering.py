@@ -28,7 +28,7 @@ examples: [{user: {name: Ada}, answer: '"hello"'}]
 - name: greeting
   content: |
     Hello {{ user.address.city | trim }}!
-    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ failing-rendering
+          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ failing-rendering
 ```
 
 Use instead:
@@ -55,6 +55,7 @@ from promptls.meaning.template import Template
 from promptls.rendering.file_rendering import FileRendering, sample_words
 from promptls.rendering.outcome import EVALUATION_FAILURE, RenderFailure
 from promptls.rules.rule import FileContext, Finding, RelatedPlace, Rule
+from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.span import Span
 
 _WHATEVER_THE_DATA: Final = frozenset({"timeout", "memory"})
@@ -98,8 +99,18 @@ def _places(context: FileContext, failure: RenderFailure) -> tuple[Span, tuple[R
 
 
 def _visible(template: Template, line: int) -> Span:
-    """A line without the white space around it."""
+    """The one tag that begins on a line and can fail, or else the line without the white space around it."""
     span = template.source.line_span(line)
+    located = template.source.located(span.start)
+    tags = [
+        tag.span.shifted(located.start)
+        for tag in located.chunk.tags
+        if tag.kind in {"output", "statement"}
+        and span.start <= located.start + tag.span.start < span.end
+        and not tag_tree(tag).statement.keyword.startswith(("end", "else"))
+    ]
+    if len(tags) == 1:
+        return tags[0]
     text = template.source.slice(span)
     start = span.start + len(text) - len(text.lstrip())
     return Span(start, start + len(text.strip())) if text.strip() else span

@@ -5,7 +5,8 @@
 Reports the last part of the role `user`, which holds the question, where its
 `truncation_priority` takes it away before another part: Prompt Poet cuts the highest number
 first, equal numbers from the top, and never a part without a positive number. Reports it too
-where it is the only part that may be cut. It looks at the parts that the prompt is rendered to.
+where it is the only part that may be cut. A priority that a loop counts is for
+`newest-truncated-first`. It looks at the parts that the prompt is rendered to.
 
 ## Why is this bad?
 
@@ -58,6 +59,7 @@ from promptls.rules.rule import FileContext, Finding, Fix, Rule
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.truncation import Block, truncation_blocks
 from promptls.text.counted import counted
+from promptls.text.lines import line_end
 from promptls.workspace.included_parts import included_part_names
 
 _MOST_NAMES = 3
@@ -84,7 +86,7 @@ def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[
     placed = next(
         (placed for placed, its in zip(context.template.parts, became, strict=True) if question in its), None
     )
-    if placed is None or _is_one_of_many(placed, became, context, parts):
+    if placed is None or _is_one_of_many(placed, became, context, parts) or _is_counted(context, placed):
         return
     spared = [parts[index] for block in blocks[number + 1 :] for index in range(block.left, block.right + 1)]
     if spared:
@@ -122,6 +124,15 @@ def _is_one_of_many(
     )
     is_kept = any(part.role == "user" and not (part.truncation_priority or 0) > 0 for part in parts)
     return is_turn and is_kept
+
+
+def _is_counted(context: FileContext, placed: PlacedPart) -> bool:
+    """Whether the priority is made of a loop's count: `newest-truncated-first` says what that means."""
+    entry = placed.part.entry("truncation_priority")
+    if entry is None:
+        return False
+    text = context.template.source.located(placed.start).chunk.text
+    return "loop." in text[entry.key.span.end : line_end(text, entry.key.span.end)]
 
 
 def _fixes(context: FileContext, placed: PlacedPart) -> tuple[Fix, ...]:

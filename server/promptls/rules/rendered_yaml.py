@@ -140,7 +140,7 @@ def _why(failure: RenderFailure) -> str:
 def _reason(failure: RenderFailure) -> str:
     """What libyaml says, out of the failure's message."""
     message = failure.reason or failure.message
-    return message.partition(": ")[2].partition(". If a value")[0] or message
+    return message.partition(": ")[2].partition(". ")[0].rstrip(".") or message
 
 
 def _turns(failure: RenderFailure) -> str:
