@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from example_project import PROMPT
 from playwright.sync_api import expect
 from workbench import Workbench
 
@@ -60,6 +61,8 @@ def test_an_input_is_completed_then_renamed_and_the_prompt_laid_out(
     keyboard.press("Enter")
     expect(workbench.line("{{ title }}")).to_be_visible()
 
+    # The cursor stands behind the space that comes with the name.
+    keyboard.press("ArrowLeft")
     keyboard.press("F2")
     box = workbench.page.locator(".rename-box input")
     expect(box).to_be_focused()
@@ -99,3 +102,32 @@ def test_the_settings_file_is_completed_and_explained(workbench: Workbench, exam
     workbench.screenshot("settings-file")
     workbench.page.keyboard.press("Enter")
     expect(workbench.page.locator(".view-line").first).to_contain_text('encoding = ""')
+
+
+def test_tags_that_are_typed_out_are_closed_once(workbench: Workbench, notes: Path) -> None:
+    keyboard = workbench.page.keyboard
+    workbench.go_to(9)
+    keyboard.press("End")
+    for line in ("{{ text }}", "{% if title %}a{% endif %}", "{# a note #}"):
+        keyboard.press("Enter")
+        workbench.type(line)
+        # What is suggested must not take the next line's beginning.
+        keyboard.press("Escape")
+        expect(workbench.line(line).last).to_have_text(line.replace(" ", "\u00a0"), use_inner_text=True)
+    workbench.screenshot("tags")
+
+
+def test_a_metric_is_renamed_in_the_header_and_in_its_file(workbench: Workbench, example: Path) -> None:
+    workbench.open_file(PROMPT)
+    expect(workbench.lens("Preview")).to_be_visible()
+    lines = (example / PROMPT).read_text("utf-8").splitlines()
+    number, line = next((n, line) for n, line in enumerate(lines, 1) if "priority_accuracy" in line)
+    workbench.go_to(number, line.index("priority_accuracy") + 2)
+    workbench.page.keyboard.press("F2")
+    box = workbench.page.locator(".rename-input")
+    expect(box).to_have_value("priority_accuracy")
+    box.fill("same_priority")
+    workbench.page.keyboard.press("Enter")
+    expect(workbench.line("metrics.py:same_priority")).to_be_visible()
+    workbench.open_file("metrics.py")
+    expect(workbench.line("def same_priority(")).to_be_visible()

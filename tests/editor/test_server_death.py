@@ -1,0 +1,46 @@
+"""A server that dies under a real VS Code: another one takes over, and no text is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+from code_server import CodeServer
+from example_project import PROMPT
+from playwright.sync_api import expect
+from workbench import Workbench
+
+
+def servers_of(code_server: CodeServer) -> Iterator[int]:
+    """The processes of the language servers of a code-server: they run in the extension's own folder."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            is_ours = (process / "cwd").readlink() == code_server.storage
+            words = (process / "cmdline").read_text("utf-8").split("\0")
+        except OSError:  # It has ended meanwhile, or is another user's.
+            continue
+        if is_ours and "server" in words:
+            yield int(process.name)
+
+
+def test_a_server_that_is_killed_is_started_again_with_what_was_typed(
+    code_server: CodeServer, workbench: Workbench, example: Path
+) -> None:
+    workbench.open_file(PROMPT)
+    expect(workbench.lens("Preview")).to_be_visible()
+    lines = (example / PROMPT).read_text("utf-8").splitlines()
+    workbench.go_to(lines.index("- name: ticket") + 2, 3)
+    workbench.page.keyboard.press("Delete")
+    expect(workbench.problem("unknown-part-key").first).to_be_visible()
+    killed = list(servers_of(code_server))
+    assert killed
+    for process in killed:
+        os.kill(process, signal.SIGKILL)
+    # The new server hears of the text as it was typed, and of what is typed from now on.
+    workbench.type("r")
+    expect(workbench.problems()).to_have_count(0)
+    workbench.page.keyboard.press("Backspace")
+    expect(workbench.problem("unknown-part-key").first).to_be_visible()
+    assert not set(servers_of(code_server)) & set(killed)
