@@ -46,7 +46,7 @@ def failure(text: str, data: dict[str, Any], **files: str) -> RenderFailure:
         ),
         (
             "{% for m in history %}\n- name: a\n  {{ 'con' if loop.last else 'content' }}: x\n{% endfor %}",
-            ("main.yml.j2", 1),
+            ("main.yml.j2", 2),
             "in turn 3 of `for m in history`",
         ),
         (
@@ -90,6 +90,30 @@ def failure(text: str, data: dict[str, Any], **files: str) -> RenderFailure:
             ("main.yml.j2", 1),
             "nests its blocks too deep for Python",
         ),
+        (
+            "- name: a\n  content: b\n  {{ history[0].text }}: c\n",
+            ("main.yml.j2", 2),
+            (
+                "unknown key `fine`: a part may have name, content, role, truncation_priority, sections, "
+                "expected_template_data_keys, tokens. It happened because of the value 'fine'"
+            ),
+        ),
+        ("- name: a\n  content: b\n  contents: c\n", ("main.yml.j2", 2), "did you mean `content`?"),
+        (
+            "- name: a\n  content: {{ '2024-02-' ~ 31 }}\n",
+            ("main.yml.j2", 1),
+            (
+                "'2024-02-31' cannot be read as what it looks like (day is out of range for month). "
+                "Put it in quotes. It happened because of the value '2024-02-31'"
+            ),
+        ),
+        (
+            "- name: a\n  content: '{{ history[0].text ~ surrogate }}'\n",
+            ("main.yml.j2", 1),
+            "It happened because of the value 'fine\\ud800'",
+        ),
+        ("\n{{ history[0].text }}", ("main.yml.j2", 1), "The rendered document is a text, not a list"),
+        ("- name: a\n  content: b\n---\n- x\n", ("main.yml.j2", 2), "take out the `---`"),
         ("\n{% include 'deep' %}", ("deep", 2), "nests brackets, operators or blocks too deep for Jinja"),
         ("\n\n{% macro m(x, x) %}{% endmacro %}", ("main.yml.j2", 2), "A name is given twice"),
         ("\n{{ 10 ** 5000 }}", ("main.yml.j2", 1), "A number has more digits than Python writes"),
@@ -105,7 +129,9 @@ def test_a_failure_names_its_place_its_turn_and_its_value(
 ) -> None:
     part = "- name: b\n  content: {{ 1 // (m | length) }}\n"
     deep = "\n\n{{ " + "[" * 150 + "]" * 150 + " }}"
-    found = failure(text, {"history": HISTORY}, part=part, deep=deep, **{"main.yml.j2": text})
+    found = failure(
+        text, {"history": HISTORY, "surrogate": "\ud800"}, part=part, deep=deep, **{"main.yml.j2": text}
+    )
     assert words in found.message
     assert (found.path, found.line) == (f"{FOLDER}/{place[0]}", place[1])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.rendering.source_map.pieces import MappedText
+from promptls.rendering.source_map.mapped_text import MappedText
 from promptls.rendering.source_map.render import render_mapped
 from promptls.rendering.source_map.rendered import RenderedMap
 from promptls.rendering.source_map.templates import CompiledGroups
@@ -31,6 +31,26 @@ CORNERS = (
     "s | tojson",
     "s | urlencode",
     "s | wordwrap(2)",
+    "(s ~ '  ' ~ s) | wordwrap(4)",
+    "(s ~ s ~ s) | wordwrap(4, true, '')",
+    "(s ~ s) | wordwrap(4, wrapstring=' | ')",
+    "'<%s> and %s' | format(s, 5)",
+    "'%5s %%' | format(s)",
+    "s | center(4)",
+    "s.center(9, '*')",
+    "s.ljust(9)",
+    "s.rjust(9, 'a')",
+    "s.swapcase()",
+    "s.removeprefix('a ')",
+    "s.removesuffix('c')",
+    "s.split(' ', 1) | last",
+    "(s ~ '\n' ~ s).splitlines() | join('/')",
+    "(s ~ '\r\n').splitlines(true) | join('/')",
+    "s.split('') if no",
+    "s.split('x')",
+    "''.split('x')",
+    "s | replace('', '-')",
+    "s | replace('', '-', 2)",
     "s | truncate(3)",
     "s | center(20)",
     "s | e",

@@ -92,9 +92,9 @@ def test_a_wrong_part_is_refused(text: str, message: str) -> None:
 
 def test_a_wrong_part_is_placed_in_the_rendered_text() -> None:
     found = failure("- name: a\n  content: b\n\n- name: c\n  contnet: d")
-    assert found.rendered_line == 3
+    assert found.rendered_line == 4
     assert found.excerpt is not None
-    assert ">    4 | - name: c" in found.excerpt
+    assert ">    5 |   contnet: d" in found.excerpt
 
 
 def test_a_yaml_error_names_its_place_and_shows_it() -> None:

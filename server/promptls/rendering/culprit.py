@@ -50,11 +50,22 @@ def culprit_of(error: PromptPoetError, source_map: RenderedMap) -> Culprit | Non
     text = source_map.text
     # Trying to read what is nested too deep would only find that again.
     if error.kind == "parts" or error.cause == "RecursionError":
-        return _at(source_map, offset_of_line(text, error.rendered_line))
+        return _read_wrong(source_map, error, error.rendered_line)
     stops = _stop(text)
     if stops is None:
-        return _at(source_map, offset_of_line(text, error.rendered_line))
+        return _read_wrong(source_map, error, error.rendered_line)
     return _blamed(source_map, stops) or _own_text(source_map, stops)
+
+
+def _read_wrong(source_map: RenderedMap, error: PromptPoetError, line: int) -> Culprit | None:
+    """What printed the text at the place of the `error`: with a column, a value that stands there did it."""
+    if error.rendered_column is None:
+        return _at(source_map, offset_of_line(source_map.text, line))
+    offset = start_of_line(source_map.text, line) + error.rendered_column
+    culprit = _at(source_map, offset)
+    if culprit is None or culprit.span is None:
+        return culprit
+    return replace(culprit, value=source_map.leaves[source_map.index(offset)].text)
 
 
 def _blamed(source_map: RenderedMap, stops: int) -> Culprit | None:
@@ -101,14 +112,20 @@ def _fails_there(source_map: RenderedMap, instead: str, culprit: Culprit) -> boo
 
 def offset_of_line(text: str, line: int) -> int:
     """The offset of the first character of a 0-based line that is no space; lines end as in YAML 1.1."""
+    start = start_of_line(text, line)
+    while start < len(text) and text[start] in " -":
+        start += 1
+    return start
+
+
+def start_of_line(text: str, line: int) -> int:
+    """The offset at which a 0-based line begins; lines end as in YAML 1.1."""
     start = 0
     for _ in range(line):
         found = [place for end in "\n\r\x85\u2028\u2029" if (place := text.find(end, start)) >= 0]
         if not found:
             break
         start = min(found) + (2 if text.startswith("\r\n", min(found)) else 1)
-    while start < len(text) and text[start] in " -":
-        start += 1
     return start
 
 
@@ -164,6 +181,8 @@ def _stop(text: str) -> int | None:
     except yaml.reader.ReaderError as error:
         encoded = text.encode("utf-8", "surrogatepass")[: error.position]
         return len(encoded.decode("utf-8", "ignore"))
-    except (RecursionError, UnicodeEncodeError, ValueError):
+    except UnicodeEncodeError as error:
+        return error.start
+    except (RecursionError, ValueError):
         return 0
     return None

@@ -22,7 +22,7 @@ from promptls.rendering.source_map.templates import CompiledGroups
 from promptls.rendering.stand_in import stand_in
 from promptls.rendering.values import as_text, is_boundless, plain
 from promptls.systems.prompt_poet.counts import PartCount, count_part
-from promptls.systems.prompt_poet.document import read
+from promptls.systems.prompt_poet.document import OTHER_REMEDY, REMEDIES, VALUES_HINT, read
 from promptls.systems.prompt_poet.environment import CompiledTemplates
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.parts import PromptPart, joined, messages
@@ -169,6 +169,10 @@ def _placed(failure: RenderFailure, error: PromptPoetError, source_map: Rendered
     culprit = culprit_of(error, source_map)
     if culprit is None:
         return failure
+    if culprit.value is None and VALUES_HINT in failure.message:
+        found = (remedy for words, remedy in REMEDIES.items() if words in failure.message)
+        message = failure.message.replace(VALUES_HINT, next(found, OTHER_REMEDY))
+        failure = replace(failure, message=message)
     where = [f"in {', '.join(culprit.turns)}"] if culprit.turns else []
     if culprit.value is not None:
         where.append(f"because of the value {shortened(culprit.value)}")

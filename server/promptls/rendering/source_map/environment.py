@@ -17,13 +17,7 @@ from promptls.rendering.mark import MARK
 from promptls.rendering.source_map.code_generator import MappingCodeGenerator
 from promptls.rendering.source_map.filters import mapping_filters
 from promptls.rendering.source_map.lexer import PlacedLexer
-from promptls.rendering.source_map.pieces import (
-    MappedText,
-    joined,
-    joined_values,
-    passed_on,
-    shown,
-)
+from promptls.rendering.source_map.mapped_text import MappedText, joined, joined_values, passed_on, shown
 from promptls.rendering.source_map.templates import MappedLoader
 from promptls.systems.prompt_poet.cleanup import escape
 from promptls.systems.prompt_poet.environment import Sandbox

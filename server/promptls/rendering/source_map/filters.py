@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from markupsafe import Markup
 
-from promptls.rendering.source_map.pieces import (
-    Leaf,
+from promptls.rendering.source_map.mapped_text import (
     MappedText,
     between,
     concatenated,
     cut,
     in_place_of,
-    inserted,
     joined_by,
     leaves_of,
     made_of,
+    padded,
     recased,
     replaced,
 )
+from promptls.rendering.source_map.pieces import Leaf, inserted
 
 Filter = Callable[..., Any]
+
+_RUNS: Final = re.compile(r"\s+|\S+")
 
 
 def mapping_filters(known: Mapping[str, Filter]) -> dict[str, Filter]:
@@ -45,6 +48,9 @@ def _keeping(filter_: Filter, align: Callable[..., str | None]) -> Filter:
             # What an iterator gave cannot be looked at once more.
             arguments = (*arguments[:first], list(arguments[first]), *arguments[first + 1 :])
         result = filter_(*arguments, **options)
+        if align is _indented:
+            # It puts lines together with methods that know nothing of pieces.
+            result = str(result) if type(result) is MappedText else result
         if type(result) is not str:
             # Some keep their pieces by themselves, with the methods of the text.
             return result
@@ -120,12 +126,64 @@ def _truncated(
     return concatenated((cut(text, 0, kept), end))
 
 
+def _centered(result: str, text: str, *_options: Any) -> str | None:
+    return padded(text, result)
+
+
+def _wrapped(result: str, text: str, *_options: Any) -> str | None:
+    """The text with other white space between its words."""
+    changes: list[str | None] = []
+    bounds = [0]
+    for match in _RUNS.finditer(result):
+        at, run = bounds[-1], match[0]
+        word = _word_from(text, at)
+        if run.isspace():
+            bounds.append(word)
+            changes.append(None if text[at:word] == run else run)
+            continue
+        if word > at:
+            bounds.append(word)
+            changes.append("")
+        if not text.startswith(run, word):
+            return None
+        bounds.append(word + len(run))
+        changes.append(None)
+    if text[bounds[-1] :].strip():
+        return None
+    found: list[Leaf] = []
+    for leaves, change in zip(between(leaves_of(text), bounds), changes, strict=True):
+        if change is None:
+            found += leaves
+        elif change:
+            found += in_place_of(leaves, change) if leaves else [inserted(change)]
+    return made_of(found)
+
+
+def _word_from(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+def _formatted(_result: str, text: str, values: tuple[Any, ...] = (), *_options: Any) -> str | None:
+    """The values in place of each `%s`; nothing is certain of other formats."""
+    around = text.split("%s")
+    if len(around) != len(values) + 1 or any("%" in each for each in around):
+        return None
+    texts = [around[0]]
+    for value, behind in zip(values, around[1:], strict=True):
+        texts += (value if isinstance(value, str) else str(value), behind)
+    return concatenated(texts)
+
+
 def _whole(_result: str, text: str) -> str:
     return text
 
 
 _ALIGNED: Final[Mapping[str, Callable[..., str | None]]] = {
     "capitalize": _cased,
+    "center": _centered,
+    "format": _formatted,
     "indent": _indented,
     "join": _joined,
     "lower": _cased,
@@ -135,4 +193,5 @@ _ALIGNED: Final[Mapping[str, Callable[..., str | None]]] = {
     "trim": _trimmed,
     "truncate": _truncated,
     "upper": _cased,
+    "wordwrap": _wrapped,
 }

@@ -8,14 +8,8 @@ from typing import Any, Final
 
 import yaml
 
-from promptls.rendering.source_map.pieces import (
-    Leaf,
-    MappedText,
-    SourceFile,
-    concatenated,
-    leaves_of,
-    made_of,
-)
+from promptls.rendering.source_map.mapped_text import MappedText, concatenated, leaves_of, made_of
+from promptls.rendering.source_map.pieces import Leaf, SourceFile
 from promptls.rendering.source_map.rendered import RenderedMap, Segment
 from promptls.rendering.source_map.scalars import scalar_bounds, scalar_runs
 from promptls.systems.prompt_poet.cleanup import DEFAULT_MARKERS, Markers, clean_content, clean_section

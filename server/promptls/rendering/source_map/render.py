@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from promptls.rendering.source_map.environment import mapping_environment
-from promptls.rendering.source_map.pieces import MappedText
+from promptls.rendering.source_map.mapped_text import MappedText
 from promptls.rendering.source_map.rendered import RenderedMap
 from promptls.rendering.source_map.templates import CompiledGroups, MappedLoader
 from promptls.systems.prompt_poet.render import DEFAULT_OPTIONS, RenderedText, RenderOptions, render_loaded

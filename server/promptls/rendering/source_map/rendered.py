@@ -9,7 +9,8 @@ from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
 from promptls.rendering.source_map.data_paths import DataPaths, turns_of, written
-from promptls.rendering.source_map.pieces import Leaf, MappedText, Turn, leaves_of
+from promptls.rendering.source_map.mapped_text import MappedText, leaves_of
+from promptls.rendering.source_map.pieces import Leaf, Turn
 from promptls.text.lines import line_starts, place_of
 
 _MOST_TURNS: Final = 8

@@ -8,9 +8,28 @@ from typing import Any, NamedTuple
 import yaml
 
 from promptls.systems.prompt_poet.failure import PromptPoetError
+from promptls.text.shortened import shortened
 
 MAX_DEPTH = 500
 """The deepest nesting that is read; libyaml's composer crashes the process at some 30,000 levels."""
+
+VALUES_HINT = (
+    "If a value brings line breaks, quotes or `: ` into the text, put it in a `|` block and through "
+    "`escape_special_characters(…)`."
+)
+"""What to do where it is not known whether a value is to blame."""
+
+REMEDIES = {
+    "found another document": "A prompt is one document: take out the `---`.",
+    "constructor for the tag": "Take out the tag, or put a text that begins with `!` in quotes.",
+    "undefined alias": "Put a text that begins with `*` in quotes.",
+    "cannot start any token": "Put a text that begins with `@`, a backtick, `%` or a tab in quotes.",
+    "tab character": "Indent with spaces.",
+    "could not find expected ':'": "Indent the line as deep as the text that it belongs to.",
+    "mapping values": "Indent the line as those around it, or put a text that holds `: ` in quotes.",
+}
+"""What to do, by what libyaml says, where the template's own text is to blame."""
+OTHER_REMEDY = "Look at the quotes, the brackets and the indentation there."
 
 _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 """What ends a line in YAML 1.1, and so in libyaml's line numbers."""
@@ -57,17 +76,32 @@ def read(text: str) -> Document:
         what = f"the lone surrogate U+{ord(text[error.start]):04X} is no character"
         raise _failure(text, error, what, *_place(text, error.start)) from error
     except Exception as error:
-        # Values that look like a date or a number but are none, such as `2024-02-31`.
-        raise _failure(text, error, str(error), None, None) from error
+        raise _misread(text, error) from error
 
 
-def line_of_item(text: str, index: int) -> int | None:
-    """The 0-based rendered line on which item `index` of the top-level list begins, if there is one."""
+class ItemPlace(NamedTuple):
+    """A 0-based line and column of a rendered text."""
+
+    line: int
+    column: int
+
+
+def place_of_item(text: str, index: int, key: Any = None) -> ItemPlace | None:
+    """Where item `index` of the top-level list begins, or where it has `key`, if there is one."""
     node = yaml.compose(text, Loader=yaml.CSafeLoader)
-    if isinstance(node, yaml.SequenceNode) and index < len(node.value):
-        line: int = node.value[index].start_mark.line
-        return line
-    return None
+    if not isinstance(node, yaml.SequenceNode) or index >= len(node.value):
+        return None
+    item = node.value[index]
+    for name, _ in item.value if key is not None and isinstance(item, yaml.MappingNode) else ():
+        if name.value == key:
+            return ItemPlace(name.start_mark.line, name.start_mark.column)
+    return ItemPlace(item.start_mark.line, item.start_mark.column)
+
+
+def first_line(text: str) -> int | None:
+    """The 0-based line of the first character that is no white space."""
+    found = re.search(r"\S", text)
+    return _place(text, found.start())[0] if found else None
 
 
 def excerpt(text: str, line: int) -> str:
@@ -121,6 +155,26 @@ def _marked(error: yaml.MarkedYAMLError) -> tuple[int | None, int | None]:
     return (mark.line, mark.column) if mark else (None, None)
 
 
+def _misread(text: str, error: Exception) -> PromptPoetError:
+    """The failure for a value that looks like a date or a number but is none, such as `2024-02-31`."""
+    constructor = yaml.constructor.SafeConstructor()
+    waiting = [yaml.compose(text, Loader=yaml.CSafeLoader)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, yaml.ScalarNode):
+            try:
+                constructor.construct_object(node)
+            except Exception:  # noqa: BLE001 - whatever a value raises, it is the one
+                words = f"{shortened(node.value)} cannot be read as what it looks like ({error})"
+                mark = node.start_mark
+                return _failure(text, error, words, mark.line, mark.column, "Put it in quotes.")
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += reversed(node.value)
+        elif isinstance(node, yaml.MappingNode):
+            waiting += [each for pair in reversed(node.value) for each in reversed(pair)]
+    return _failure(text, error, str(error), None, None)
+
+
 def _unreadable(text: str, error: yaml.reader.ReaderError, what: str) -> PromptPoetError:
     """The failure for a character that YAML forbids."""
     # libyaml counts bytes of UTF-8; the start of the character is found from there.
@@ -142,13 +196,19 @@ def _place(text: str, offset: int) -> tuple[int, int]:
     return line, offset - start
 
 
-def _failure(text: str, error: Exception, what: str, line: int | None, column: int | None) -> PromptPoetError:
+def _failure(
+    text: str,
+    error: Exception,
+    what: str,
+    line: int | None,
+    column: int | None,
+    remedy: str = VALUES_HINT,
+) -> PromptPoetError:
     """The failure at a place of the rendered text."""
     place = f" at line {line + 1} of it" if line is not None else ""
     return PromptPoetError(
         "yaml",
-        f"The rendered text is not valid YAML{place}: {what}. If a value brings line breaks, quotes or "
-        "`: ` into the text, put it in a `|` block and through `escape_special_characters(…)`.",
+        f"The rendered text is not valid YAML{place}: {what}. {remedy}",
         cause=type(error).__name__,
         rendered_line=line,
         rendered_column=column,

@@ -35,6 +35,16 @@ class ItemError(Exception):
         super().__init__(failure.message)
         self.index = index
         self.failure = failure
+        self.key = failure.key if isinstance(failure, _WrongKeyError) else None
+        """The key of the item that is wrong, where it is one."""
+
+
+class _WrongKeyError(PromptPoetError):
+    """A part has a key that it may not have."""
+
+    def __init__(self, message: str, key: Any, cause: str) -> None:
+        super().__init__("parts", message, cause=cause)
+        self.key = key
 
 
 def build_parts(
@@ -107,7 +117,7 @@ def _build_part(index: int, item: Any, markers: Markers) -> PromptPart:
         given["sections"] = sections
     for key in given:
         if key not in PART_KEYS:
-            raise PromptPoetError("parts", _unknown_key(index, item, key), cause="TypeError")
+            raise _WrongKeyError(_unknown_key(index, item, key), key, "TypeError")
     missing = [name for name in ("name", "content") if name not in given]
     if missing:
         keys = " and ".join(f"`{name}`" for name in missing)
@@ -118,10 +128,8 @@ def _build_part(index: int, item: Any, markers: Markers) -> PromptPart:
 def _refuse_preset_tokens(part: PromptPart) -> None:
     """Raises PromptPoetError where the template gives token ids."""
     if part.tokens is not None:
-        raise PromptPoetError(
-            "parts",
-            f"The part {shortened(part.name)} presets `tokens`, which Prompt Poet refuses: remove them.",
-        )
+        words = f"The part {shortened(part.name)} presets `tokens`, which Prompt Poet refuses: remove them."
+        raise _WrongKeyError(words, "tokens", "ValueError")
 
 
 def _check_preset_tokens(part: PromptPart) -> None:

@@ -160,9 +160,12 @@ def parse_parts(
             loaded, values, markers=options.markers, allow_token_overrides=options.allow_token_overrides
         )
     except ItemError as error:
-        failure = error.failure
-        line = document.line_of_item(text, error.index)
-        if line is not None:
-            failure.rendered_line = line
-            failure.excerpt = document.excerpt(text, line)
+        failure, place = error.failure, document.place_of_item(text, error.index, error.key)
+        if place is not None:
+            failure.rendered_line = place.line
+            failure.rendered_column = place.column if error.key is not None else None
+            failure.excerpt = document.excerpt(text, place.line)
         raise failure from error
+    except PromptPoetError as failure:
+        failure.rendered_line = document.first_line(text)
+        raise

@@ -1,0 +1,319 @@
+"""Texts that keep their pieces: what is made of them keeps those whose way is certain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Any, SupportsIndex
+
+from promptls.rendering.source_map.pieces import Leaf, Outer, Piece, SourceFile, Turn, inserted
+
+
+class MappedText(str):
+    """A text with its pieces. What is made of it keeps them, where each character's way is certain."""
+
+    __slots__ = ("_promptls_pieces",)
+
+    _promptls_pieces: list[Any]
+
+    def __new__(cls, text: str = "", pieces: list[Any] | None = None) -> MappedText:  # noqa: PYI034 - there is no class below it
+        """The `text` that is made of the `pieces`, or one that nothing is known of."""
+        self = super().__new__(cls, text)
+        self._promptls_pieces = [inserted(text)] if pieces is None else pieces
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy is plain text."""
+        return str, (str(self),)
+
+    def __add__(self, other: str) -> str:
+        return concatenated((self, other)) if isinstance(other, str) else str.__add__(self, other)
+
+    def __radd__(self, other: str) -> str:
+        return concatenated((other, self)) if type(other) is str else NotImplemented
+
+    def __getitem__(self, key: SupportsIndex | slice) -> str:
+        found = str.__getitem__(self, key)
+        if isinstance(key, slice) and key.step in {None, 1}:
+            start, end, _ = key.indices(len(self))
+            return cut(self, start, end)
+        return found
+
+    def strip(self, chars: str | None = None) -> str:
+        """Without white space, or `chars`, at both ends."""
+        return self.lstrip(chars).rstrip(chars)
+
+    def lstrip(self, chars: str | None = None) -> str:
+        """Without it at the beginning."""
+        return cut(self, len(self) - len(str.lstrip(self, chars)), len(self))
+
+    def rstrip(self, chars: str | None = None) -> str:
+        """Without it at the end."""
+        return cut(self, 0, len(str.rstrip(self, chars)))
+
+    def replace(self, old: str, new: str, count: SupportsIndex = -1) -> str:
+        """With `new` for `old`."""
+        return replaced(self, old, new, count)
+
+    def upper(self) -> str:
+        """In capitals."""
+        return recased(self, str.upper(self))
+
+    def lower(self) -> str:
+        """In small letters."""
+        return recased(self, str.lower(self))
+
+    def capitalize(self) -> str:
+        """With one capital at the beginning."""
+        return recased(self, str.capitalize(self))
+
+    def title(self) -> str:
+        """With a capital at the beginning of each word."""
+        return recased(self, str.title(self))
+
+    def swapcase(self) -> str:
+        """With the other kind of each letter."""
+        return recased(self, str.swapcase(self))
+
+    def center(self, width: SupportsIndex, fillchar: str = " ") -> str:
+        """In the middle of so many characters."""
+        return padded(self, str.center(self, width, fillchar))
+
+    def ljust(self, width: SupportsIndex, fillchar: str = " ") -> str:
+        """At the beginning of so many characters."""
+        return padded(self, str.ljust(self, width, fillchar))
+
+    def rjust(self, width: SupportsIndex, fillchar: str = " ") -> str:
+        """At the end of so many characters."""
+        return padded(self, str.rjust(self, width, fillchar))
+
+    def removeprefix(self, prefix: str) -> str:
+        """Without it at the beginning."""
+        return cut(self, len(self) - len(str.removeprefix(self, prefix)), len(self))
+
+    def removesuffix(self, suffix: str) -> str:
+        """Without it at the end."""
+        return cut(self, 0, len(str.removesuffix(self, suffix)))
+
+    def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
+        """The texts between separators, or between stretches of white space."""
+        return in_order(self, str.split(self, sep, maxsplit), 0 if sep is None else len(sep))
+
+    def splitlines(self, keepends: bool = False) -> list[str]:
+        """The lines."""
+        lines = in_order(self, str.splitlines(self, keepends=True), 0)
+        if keepends:
+            return lines
+        return [cut(line, 0, len(bare)) for line, bare in zip(lines, str.splitlines(self), strict=True)]
+
+    def join(self, parts: Iterable[str]) -> str:
+        """The parts with this text between them."""
+        return joined_by(self, list(parts))
+
+
+def made_of(leaves: list[Leaf]) -> MappedText:
+    """The text of these leaves."""
+    return MappedText("".join([leaf.text for leaf in leaves]), leaves)
+
+
+def leaves_of(text: str) -> list[Leaf]:
+    """The leaves of a text, in order: no two origins in one, and every character in one."""
+    if type(text) is not MappedText:
+        return [inserted(str(text))] if text else []
+    found = list(_flat(text._promptls_pieces, ()))  # noqa: SLF001 - the name keeps templates from it
+    text._promptls_pieces = found  # noqa: SLF001 - as above
+    return found
+
+
+def _flat(pieces: Iterable[Any], outer: tuple[Outer, ...]) -> Iterator[Leaf]:
+    """The leaves of pieces that stand in what `outer` prints."""
+    for piece in pieces:
+        if type(piece) is Leaf:
+            if not piece.text:
+                continue
+            if not outer:
+                yield piece
+            elif piece.file is None:
+                file, site, turn = outer[-1]
+                first, last = file.span(site)
+                yield Leaf(piece.text, file, first, last, turn, outer[:-1])
+            else:
+                yield piece._replace(outer=outer + piece.outer)
+        elif not piece[0]:
+            continue
+        elif len(piece) == 4:  # noqa: PLR2004 - the two forms of pieces
+            text, file, start, turn = piece
+            start += file.start
+            yield Leaf(text, file, start, start + len(text), turn, outer, is_text=True)
+        else:
+            text, file, site, turn, value = piece
+            if type(value) is MappedText:
+                yield from _flat(value._promptls_pieces, (*outer, Outer(file, site, turn)))  # noqa: SLF001 - as above
+            elif type(value) is tuple and file.sites[site].kind in _PASSES_ON:
+                yield from _flat((value,), (*outer, Outer(file, site, turn)))
+            else:
+                first, last = file.span(site)
+                yield Leaf(text, file, first, last, turn, outer, site=site, value=value)
+
+
+_PASSES_ON = frozenset({"include", "block"})
+"""Sites whose values are pieces."""
+
+
+def concatenated(parts: Iterable[str]) -> MappedText:
+    """The texts one behind the other."""
+    texts = list(parts)
+    pieces: list[Any] = []
+    for text in texts:
+        # As they are: a text that grows in a loop must not be taken apart in each of its turns.
+        if type(text) is MappedText:
+            pieces += text._promptls_pieces  # noqa: SLF001 - the name keeps templates from it
+        elif text:
+            pieces.append(inserted(str(text)))
+    return MappedText("".join(texts), pieces)
+
+
+def joined_values(values: Iterable[Any]) -> str:
+    """The values as text, one behind the other, as `~` has it."""
+    texts = [value if isinstance(value, str) else str(value) for value in values]
+    return concatenated(texts) if any(type(text) is MappedText for text in texts) else "".join(texts)
+
+
+def cut(text: str, start: int, end: int) -> MappedText:
+    """The characters from `start` up to `end`."""
+    found: list[Leaf] = []
+    at = 0
+    for leaf in leaves_of(text):
+        first, last = max(start - at, 0), min(end - at, len(leaf.text))
+        if first < last:
+            found.append(leaf.cut(first, last))
+        at += len(leaf.text)
+        if at >= end:
+            break
+    return made_of(found)
+
+
+def recased(text: str, result: str) -> str:
+    """`result`, which a change of letters made of `text`: mapped where no letter became two."""
+    result = str(result)
+    if len(result) != len(text) or any(
+        new != old and new.casefold() != old.casefold() for new, old in zip(result, text, strict=True)
+    ):
+        return result
+    found: list[Leaf] = []
+    at = 0
+    for leaf in leaves_of(text):
+        found.append(leaf.changed(result[at : at + len(leaf.text)]))
+        at += len(leaf.text)
+    return made_of(found)
+
+
+def replaced(text: str, old: str, new: str, count: SupportsIndex = -1) -> str:
+    """`text` with `new` for `old`; a replaced text leads to where the old one stood."""
+    plain, left = str(text), int(count)
+    if not old:
+        return spaced_out(text, new, left)
+    if old == new or plain.find(old) < 0 or not left:
+        result = str.replace(plain, old, new, count)
+        return text if result == plain else result
+    bounds = [0]
+    place = plain.find(old)
+    while left and place >= 0:
+        bounds += (place, place + len(old))
+        place = plain.find(old, bounds[-1])
+        left -= 1
+    found: list[Leaf] = []
+    for index, leaves in enumerate(between(leaves_of(text), [*bounds, len(plain)])):
+        if index % 2 == 0:
+            found += leaves
+        elif new:
+            found += in_place_of(leaves, new)
+    return made_of(found)
+
+
+def padded(text: str, result: str) -> str:
+    """`result`, which is the text with something ahead of it and behind it."""
+    start = (len(result) - len(text)) // 2
+    for place in (start, start + 1, 0, len(result) - len(text)):
+        if result[place : place + len(text)] == text:
+            return concatenated((result[:place], text, result[place + len(text) :]))
+    return result
+
+
+def in_order(text: str, parts: list[str], apart: int) -> list[str]:
+    """The parts of a text, in the order in which they stand there, at least so many characters apart."""
+    bounds = [0]
+    for number, part in enumerate(parts):
+        start = text.find(part, bounds[-1] + (apart if number else 0))
+        if start < 0:
+            return parts
+        bounds += (start, start + len(part))
+    return [made_of(leaves) for leaves in list(between(leaves_of(text), [*bounds, len(text)]))[1::2]]
+
+
+def spaced_out(text: str, new: str, count: int) -> str:
+    """`text` with `new` ahead of each of its characters and behind them, `count` times; -1 for always."""
+    times = len(text) + 1 if count < 0 else min(count, len(text) + 1)
+    if not new or not times:
+        return text
+    found: list[str] = []
+    for at in range(times):
+        found.append(new)
+        if at < len(text):
+            found.append(cut(text, at, at + 1 if at < times - 1 else len(text)))
+    return concatenated(found)
+
+
+def between(leaves: list[Leaf], bounds: list[int]) -> Iterator[list[Leaf]]:
+    """The leaves between each two neighbouring bounds, which go from the beginning to the end."""
+    number = at = 0
+    for start, end in pairwise(bounds):
+        found: list[Leaf] = []
+        while number < len(leaves) and at < end:
+            leaf = leaves[number]
+            last = at + len(leaf.text)
+            found.append(leaf.cut(max(start - at, 0), min(end - at, len(leaf.text))))
+            if last > end:
+                break
+            number, at = number + 1, last
+        yield [leaf for leaf in found if leaf.text]
+
+
+def in_place_of(old: list[Leaf], new: str) -> list[Leaf]:
+    """The leaves of a text that stands for the `old` ones."""
+    if type(new) is MappedText:
+        return leaves_of(new)
+    first = old[0]
+    if all(leaf.file is first.file and leaf.site is None and leaf.file is not None for leaf in old):
+        return [first._replace(text=str(new), end=max(first.end, old[-1].end), is_text=False)]
+    return [first._replace(text=str(new), is_text=False)]
+
+
+def joined_by(separator: str, parts: list[str]) -> str:
+    """The texts with the separator between them; raises TypeError as `str.join` does."""
+    if not all(isinstance(part, str) for part in parts):
+        return str.join(separator, parts)
+    found: list[str] = []
+    for index, part in enumerate(parts):
+        if index:
+            found.append(separator)
+        found.append(part)
+    return concatenated(found)
+
+
+def joined(pieces: Iterable[Piece]) -> MappedText:
+    """The text that compiled code has made of its pieces."""
+    kept = list(pieces)
+    return MappedText("".join([piece[0] for piece in kept]), kept)
+
+
+def shown(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Piece:
+    """The piece of a printed value."""
+    text = value if type(value) is str or type(value) is MappedText else str(value)
+    return (text, file, site, turn, text if type(text) is MappedText else value)
+
+
+def passed_on(pieces: Iterable[Piece], file: SourceFile, site: int, turn: Turn | None) -> Iterator[Piece]:
+    """The pieces of an included file or of a block, as pieces of the site that asked for them."""
+    for piece in pieces:
+        yield (piece[0], file, site, turn, piece)
