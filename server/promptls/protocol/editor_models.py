@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from promptls.protocol.session import Session
 
 ASK_MODEL: Final = "promptls/askModel"
-"""The request: `{"run", "model": "<vendor>/<family>", "messages", "parameters"}`; `run` is the same in one run.
+"""The request: `{"run", "model", "messages", "parameters"}`.
 
-The answer is `{"text", "model", "inputTokens", "outputTokens"}`, the counts null where they are not known, or
-`{"error": {"code", "message"}}` with one of the codes `notFound`, `noPermissions`, `blocked`, `failed`.
+The model is `<vendor>/<family>`, and `run` is the same in one run. The answer is `{"text", "model",
+"inputTokens", "outputTokens"}`, the counts null where they are not known, or `{"error": {"code", "message"}}`
+with one of the codes `notFound`, `noPermissions`, `blocked`, `failed`.
 """
 
 
