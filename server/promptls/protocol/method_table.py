@@ -98,7 +98,7 @@ METHODS: Final = (
     Method(types.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY, "requests.call_hierarchy:prepare"),
     Method(types.CALL_HIERARCHY_INCOMING_CALLS, "requests.call_hierarchy:incoming_calls"),
     Method(types.CALL_HIERARCHY_OUTGOING_CALLS, "requests.call_hierarchy:outgoing_calls"),
-    Method(types.TEXT_DOCUMENT_INLAY_HINT, "requests.inlay_hint:inlay_hint"),
+    Method(types.TEXT_DOCUMENT_INLAY_HINT, "requests.inlay_hint:inlay_hint", form="typed, later"),
     Method(types.TEXT_DOCUMENT_CODE_LENS, "requests.code_lens:code_lens"),
     Method(
         types.TEXT_DOCUMENT_COMPLETION,

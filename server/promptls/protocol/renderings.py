@@ -81,13 +81,13 @@ class Renderings:
         """The file's newest rendering, which may be of a former text; None before the first."""
         return self._newest.get(path)
 
-    async def first(self, path: str) -> FileRendering | None:
-        """The file's newest rendering; the first one is waited for, but not for long."""
+    async def first(self, path: str, seconds: float = _FIRST_SECONDS) -> FileRendering | None:
+        """The file's newest rendering; the first one is waited for, by default not for long."""
         is_coming = path in self._session.snapshot.open_files and path not in self._tried
         if is_coming and self._session.kind(path) in RENDERED_KINDS:
             with contextlib.suppress(asyncio.TimeoutError):
                 async with self._made:
-                    await asyncio.wait_for(self._made.wait_for(lambda: path in self._tried), _FIRST_SECONDS)
+                    await asyncio.wait_for(self._made.wait_for(lambda: path in self._tried), seconds)
         return self._newest.get(path)
 
     async def once(self, snapshot: Snapshot, path: str) -> FileRendering:

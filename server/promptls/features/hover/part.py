@@ -18,6 +18,7 @@ from promptls.text.span import Span
 from promptls.workspace.included_parts import included_part_names
 from promptls.workspace.snapshot import Snapshot
 
+_NOT_COUNTED = "a part, whose tokens are not counted yet"
 _WITH_TOKENS = frozenset({"name", "content", "sections"})
 
 
@@ -39,7 +40,7 @@ def hover_part(
                     texts.append(_tokens(snapshot, path, template, placed, newest))
                 return _hover(key_span, texts)
             if key == "name" and value_span.contains(offset):
-                return _hover(value_span, [_tokens(snapshot, path, template, placed, newest)])
+                return _hover(value_span, [_tokens(snapshot, path, template, placed, newest) or _NOT_COUNTED])
             if key == "role" and value_span.contains(offset):
                 return _hover(value_span, [ROLES.get(template.source.slice(value_span).strip("\"'"), "")])
             if key == "sections" and value_span.contains(offset):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lsprotocol import types
 
@@ -12,10 +12,18 @@ from promptls.protocol.convert import from_range, to_position
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
 
+_FIRST_SECONDS: Final = 20.0
+"""How long the first hints may take: nobody looks at an empty place until they come."""
 
-def inlay_hint(session: Session, params: types.InlayHintParams) -> list[types.InlayHint] | None:
-    """The token counts of the parts in the range; the newest that are known."""
+
+async def inlay_hint(session: Session, params: types.InlayHintParams) -> list[types.InlayHint] | None:
+    """The token counts of the parts in the range; the newest that are known.
+
+    A client that cannot be told to ask again waits for the first ones.
+    """
     path = session.prompt_path(params.text_document.uri)
+    if path is not None and not session.flags.refreshes_inlay_hints:
+        await session.renderings.first(path, _FIRST_SECONDS)
     template = session.snapshot.template(path) if path else None
     if path is None or template is None:
         return None
