@@ -54,7 +54,7 @@ class _RunProgress:
     def _row(self, event: RowFinished) -> None:
         self._failed += event.error is not None
         failed = f"{self._failed} failed" if self._failed else ""
-        rate = f"{event.rate:.1f}/s" if event.rate < MANY else f"{event.rate:,.0f}/s"
+        rate = _rate_words(event.rate)
         if self._bar is not None:
             self._bar.update(self._task, completed=event.done, failed=failed, rate=rate)
             return
@@ -64,6 +64,13 @@ class _RunProgress:
             left = f", {rate}, about {event.left:.0f} s left" if event.done < event.total else ""
             told = f", {failed}" if failed else ""
             print(f"{event.done} of {event.total} in {event.seconds:.0f} s{told}{left}", file=sys.stderr)
+
+
+def _rate_words(rate: float) -> str:
+    """Results a second, or a minute where they are few."""
+    if rate < 1:
+        return f"{60 * rate:.1f}/min"
+    return f"{rate:.1f}/s" if rate < MANY else f"{rate:,.0f}/s"
 
 
 def _bar() -> Progress:
