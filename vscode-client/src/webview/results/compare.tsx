@@ -7,7 +7,7 @@ import { Choice } from "../shared/choice";
 import { count, grouped } from "../shared/format";
 import { Scrolled } from "../shared/scrolled";
 import { Pairs } from "./pairs";
-import { AgainstPicker } from "./runPicker";
+import { AgainstPicker, hasOthers } from "./runPicker";
 import { Scatter } from "./scatter";
 import { broken } from "./scoreCard";
 import { source, view } from "./store";
@@ -44,13 +44,35 @@ export function Compare({ run }: { run: Run }) {
           Comparing {grouped(run.rows)} rows …
         </p>
       ) : found === undefined || first === undefined ? (
-        <p class="empty">There is no other run beside this one: choose one to compare with.</p>
+        <Alone run={run} />
       ) : (
         <>
           {all.length > 1 ? <AllRuns comparisons={all} /> : null}
           <One key={found.run} found={found} />
           <Pairs key={found.run} before={first} after={shown?.runs.find(({ path }) => path === found.run) ?? run} names={[found.beforeName, found.afterName]} />
         </>
+      )}
+    </div>
+  );
+}
+
+/** Nothing stands beside the run. */
+function Alone({ run }: { run: Run }) {
+  const live = source.value?.live;
+  return hasOthers() ? (
+    <p class="empty">No other run stands beside this one. Choose one above, also of another prompt.</p>
+  ) : (
+    <div class="alone">
+      <p class="empty">This is the only run. Change the prompt and run it again: then both stand side by side here.</p>
+      {live === undefined ? null : (
+        <button
+          type="button"
+          onClick={() => {
+            live.runAgain(run.prompt, run.experiment);
+          }}
+        >
+          Run again
+        </button>
       )}
     </div>
   );

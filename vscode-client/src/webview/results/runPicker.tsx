@@ -47,6 +47,11 @@ async function search(words: string, withOthers = false): Promise<{ items: Item[
   return Promise.resolve({ items: found, more: false });
 }
 
+/** Whether there is any run to compare with. */
+export function hasOthers(): boolean {
+  return items(true).length > 1;
+}
+
 export function RunPicker() {
   const shown = run.value;
   if (shown === undefined || items(false).length < 2) {
@@ -77,7 +82,7 @@ export function AgainstPicker() {
     <Picker
       id="against"
       label="Compared with"
-      current={<bdi>{others.length === 1 ? moment(others[0]?.started ?? "") : count(others.length, "run")}</bdi>}
+      current={<bdi>{others.length === 0 ? "no run" : others.length === 1 ? moment(others[0]?.started ?? "") : count(others.length, "run")}</bdi>}
       placeholder="Add a run, or take it away"
       search={async (words) => {
         const found = await search(words, true);
