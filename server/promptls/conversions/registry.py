@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
@@ -165,13 +167,23 @@ def _mapping(text: str, path: str) -> Mapping[str, Any]:
         said = composed.error.message
         raise Failure(f"the file is no YAML: {said}", remedy="mend it, and convert again")
     try:
-        loaded = yaml.load(text, Loader=_LOADER)  # noqa: S506 - it is the safe loader
+        loaded = _data(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         said = (str(error).splitlines() or ["not readable"])[0]
         raise Failure(f"the file is no YAML: {said}", remedy="mend it, and convert again") from error
     if not isinstance(loaded, dict):
         raise Failure("the file is no mapping of keys to values")
     return {str(key): value for key, value in loaded.items()}
+
+
+def _data(text: str) -> Any:
+    """The data of the text: JSON is read as such, for it has escapes that YAML refuses."""
+    from promptls.syntax.yaml.json_escapes import is_json
+
+    if is_json(text):
+        with suppress(ValueError):
+            return json.loads(text)
+    return yaml.load(text, Loader=_LOADER)  # noqa: S506 - it is the safe loader
 
 
 def guess(text: str, path: str) -> str | None:

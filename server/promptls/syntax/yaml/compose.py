@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import yaml
 
+from promptls.syntax.yaml import json_escapes
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
 from promptls.text.span import Span
 
@@ -78,7 +79,7 @@ def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[S
             return composed
         return Composed(None, replace(composed.error, offset=composed.error.offset + 1))
     try:
-        node = yaml.compose(text, Loader=_Loader)
+        node = _composed(text)
         if node is not None and _size(node, {}) > _MOST_NODES:
             return Composed(None, YamlError(0, "the aliases repeat more text than can be read"))
         return Composed(_convert(node, span, is_dynamic, {}) if node is not None else None, None)
@@ -90,6 +91,18 @@ def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[S
         return Composed(None, YamlError(position, f"the character U+{code:04X} is not allowed in YAML"))
     except (RecursionError, UnicodeEncodeError, ValueError) as error:
         return Composed(None, YamlError(0, f"not readable as YAML: {error}"))
+
+
+def _composed(text: str) -> yaml.Node | None:
+    """The tree of libyaml; of JSON, also where a character is written in two halves."""
+    try:
+        return yaml.compose(text, Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        if error.problem != json_escapes.REFUSED or not json_escapes.is_json(text):
+            raise
+    node = yaml.compose(json_escapes.readable(text), Loader=_Loader)
+    json_escapes.join(node)
+    return node
 
 
 def _size(node: yaml.Node, known: dict[int, int]) -> int:
