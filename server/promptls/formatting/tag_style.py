@@ -102,17 +102,17 @@ def _space(tokens: list[Token], index: int, brackets: list[str], *, is_statement
         return ""
     if "." in {before.text, token.text} and "operator" in {before.kind, token.kind}:
         return ""
+    if around and _is_operator(before, {"="}):
+        return ""
+    if before.kind == "operator" and before.text in _SIGNS and _is_sign(tokens, index - 1, is_statement):
+        return ""
     if token.kind == "operator" and token.text in {"(", "["}:
         return "" if _is_operand(tokens, index - 1, is_statement=is_statement) else " "
     if _is_operator(token, {":"}):
         return ""
     if _is_operator(before, {":"}):
         return " " if around.startswith("{") else ""
-    if "=" in {before.text, token.text} and "operator" in {before.kind, token.kind} and around:
-        return ""
-    if before.kind == "operator" and before.text in _SIGNS and _is_sign(tokens, index - 1, is_statement):
-        return ""
-    return " "
+    return "" if around and _is_operator(token, {"="}) else " "
 
 
 def _is_operator(token: Token, texts: frozenset[str] | set[str]) -> bool:
