@@ -178,6 +178,13 @@ PIECES = (
     "{% with b = a %}\n",
     "{% endwith %}\n",
     "- name: {{ c[0].k }}\n",
+    "- name: {{ m(c) }} {{ m(b.w, d=c.v) }} {{ caller(b) }}\n",
+    "{% call(a) m(c) %}\n",
+    "{% endcall %}\n",
+    "{% for b in c | batch(2) %}\n",
+    "{% for b, a in c | groupby('g') %}\n",
+    "{% set c = c | map(attribute='h') %}\n",
+    "- name: {{ c[a].u }} {{ (b | first).t }}\n",
 )
 
 

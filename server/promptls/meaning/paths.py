@@ -110,6 +110,11 @@ def without_views(path: Path) -> Path:
     return path
 
 
+def is_looked_up(path: Path) -> bool:
+    """Whether a path leads through a key that a variable holds, of which nothing is known so far."""
+    return any(isinstance(step.key, View) and step.key.kind == "looked up" for step in path)
+
+
 def used_whole(path: Path) -> Path:
     """The path to what is used as a whole where the value at a path is, which may be a view."""
     while path and isinstance(path[-1].key, View) and path[-1].key.kind in {"keyed", "pieces"}:

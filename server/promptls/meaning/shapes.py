@@ -15,7 +15,7 @@ from promptls.meaning.shape import Shape
 from promptls.meaning.template import Template
 from promptls.meaning.use import Bind, Close, Middle, Open, Rebind, Use
 from promptls.meaning.uses import chunk_uses, unplaced_events
-from promptls.meaning.walk import Piece, Walk
+from promptls.meaning.walk import Later, Piece, Walk
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Group, chunks_from, derived, united
 
@@ -125,6 +125,8 @@ def _summed(events: Sequence[Piece | Use]) -> tuple[Piece, ...]:
             walk.forget()
         found.extend(walk.passes)
         walk.passes.clear()
+        found.extend(Later(path, shape) for (path, _), shape in walk.waiting.items())
+        walk.waiting.clear()
         bound = walk.frames[0].names
         if bound:
             found.append(Rebind(tuple([Bind(name, path) for name, path in bound.items()])))
@@ -135,6 +137,8 @@ def _summed(events: Sequence[Piece | Use]) -> tuple[Piece, ...]:
             walk.use(event.path, event.shape)
         elif isinstance(event, dict):
             walk.use_all(event)
+        elif isinstance(event, Later):
+            walk.use(event.path, event.shape)
         elif index in loose:
             end_stretch()
             found.append(event)

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from promptls.meaning.parameter_roots import is_macro
-from promptls.meaning.paths import Each, Path, Step, View, along, in_place, without_views
+from promptls.meaning.paths import (
+    Each,
+    Path,
+    Step,
+    View,
+    along,
+    in_place,
+    is_looked_up,
+    under_question,
+    without_views,
+)
 from promptls.meaning.shape import Shape, interned, merged
 from promptls.meaning.use import Bind, Close, Middle, Open, Pass, Rebind
 
@@ -16,7 +26,16 @@ _MOST_STEPS: Final = 20
 
 Stretch: TypeAlias = dict[str, Shape]
 """The shapes of the variables that a stretch of text uses and does not bind itself."""
-Piece: TypeAlias = Stretch | Pass | Bind | Rebind | Open | Middle | Close
+
+
+class Later(NamedTuple):
+    """A use of a value whose path is only known with the blocks around."""
+
+    path: Path
+    shape: Shape
+
+
+Piece: TypeAlias = Stretch | Later | Pass | Bind | Rebind | Open | Middle | Close
 
 
 class _Frame:
@@ -46,6 +65,8 @@ class Walk:
         self.frames: Final = [_Frame("")]
         self.found: Final[dict[tuple[Path, int, tuple[Path, ...]], Shape]] = {}
         self.passes: Final[dict[Pass, None]] = {}
+        self.waiting: Final[dict[tuple[Path, int], Shape]] = {}
+        """The uses of values under keys that may be the elements of a loop around."""
         self._asked: tuple[Path, ...] = ()
 
     def take(self, pieces: tuple[Piece, ...]) -> None:
@@ -53,6 +74,8 @@ class Walk:
         for piece in pieces:
             if isinstance(piece, dict):
                 self.use_all(piece)
+            elif isinstance(piece, Later):
+                self.use(piece.path, piece.shape)
             else:
                 self.step(piece)
 
@@ -74,6 +97,10 @@ class Walk:
         """Note a use, where it is one of an outer value."""
         way = self.resolved(path)
         if way and not is_macro(way[0].key):
+            if is_looked_up(way):
+                for question in self._asked:
+                    way = under_question(way, question)
+                self.waiting[way, id(shape)] = shape
             for place, told in in_place(way, shape):
                 self.found[place, id(told), self._asked] = told
 
