@@ -98,6 +98,29 @@ def test_a_metric_comes_back_from_a_prompt_object_and_from_a_template() -> None:
     assert from_parts == METRIC
 
 
+@pytest.mark.parametrize(
+    ("kind", "allowed", "value"),
+    [
+        ("NumericMetric", [1, 10], {"type": "number"}),
+        ("RankingMetric", 3, {"type": "array", "items": {"type": "string"}}),
+    ],
+)
+@pytest.mark.parametrize("form", ["object", "parts"])
+def test_the_bounds_of_a_metric_come_back(kind: str, allowed: Any, value: Any, form: str) -> None:
+    schema = {"properties": {"value": value, "reason": {"type": "string"}}}
+    metric = {
+        **METRIC,
+        "metric_type": kind,
+        "config": {"allowed_values": allowed},
+        "response_model_info": {**METRIC["response_model_info"], "schema": schema},
+    }
+    text = converted(metric, form)
+    if form == "object":
+        text = Environment().from_string(text).render()
+    back = json.loads(convert(text, "a.yml.j2" if form == "parts" else "a.yml", form, "metric").text)
+    assert (back["metric_type"], back["config"]) == (kind, {"allowed_values": allowed})
+
+
 def test_a_template_as_a_simple_prompt_is_filled_in_to_the_same_text() -> None:
     template = converted(SIMPLE, "parts")
     back = json.loads(convert(template, "a.yml.j2", "parts", "simple-prompt").text)

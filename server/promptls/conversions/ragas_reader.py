@@ -20,6 +20,7 @@ from promptls.systems.ragas.saved_prompt import (
 from promptls.text.failure import Failure
 
 _OUTPUT_NAMES: Final = ("output", "answer", "result", "response")
+_ENDS: Final = 2
 _LOST_SCHEMA: Final = "the JSON Schema of the output model, which the file does not hold: words stand for it"
 _LOST_JSON: Final = "inputs are written as JSON by Jinja, which escapes signs like `<` and letters like `é`"
 
@@ -52,7 +53,7 @@ def read_ragas_file(mapping: Mapping[str, Any]) -> Conversation:
     if renamed:
         header["input_keys"] = {new: {} for new in renamed.values()}
     if prompt.output_schema is not None:
-        header |= {"output_type": "json", "output_schema": prompt.output_schema}
+        header |= {"output_type": "json", "output_schema": _bounded_schema(prompt)}
     return Conversation((Message("user", pieces, "prompt"),), header, (*lost, *_not_carried(prompt)))
 
 
@@ -101,10 +102,25 @@ def object_of_saved(mapping: Mapping[str, Any]) -> Converted:
     kind = "str" if is_text else "json"
     header |= {"input_keys": list(prompt.input_keys), "output_key": key, "output_type": kind}
     if prompt.output_schema is not None:
-        header["output_schema"] = prompt.output_schema
+        header["output_schema"] = _bounded_schema(prompt)
     if examples:
         header["examples"] = examples
     return Converted(object_text(header, instruction), tuple(lost))
+
+
+def _bounded_schema(prompt: SavedPrompt) -> Any:
+    """The schema of the answer, whose `value` has the bounds that only the metric's settings hold."""
+    schema, allowed = prompt.output_schema, prompt.allowed_values
+    properties = schema.get("properties") if schema is not None else None
+    value = properties.get("value") if isinstance(properties, Mapping) else None
+    if not isinstance(value, Mapping) or not isinstance(properties, Mapping):
+        return schema
+    bounds: dict[str, Any] = {}
+    if prompt.metric_type == "NumericMetric" and isinstance(allowed, list) and len(allowed) == _ENDS:
+        bounds = {"minimum": allowed[0], "maximum": allowed[1]}
+    elif prompt.metric_type == "RankingMetric" and isinstance(allowed, int):
+        bounds = {"maxItems": allowed}
+    return {**(schema or {}), "properties": {**properties, "value": {**value, **bounds}}}
 
 
 def _not_carried(prompt: SavedPrompt) -> Iterator[str]:
