@@ -252,6 +252,25 @@ rows = Dataset.load(name="others", backend="local/csv", root_dir=".")
   content: "{{ greet(mark, sign='?') }}"
 """,
     ),
+    "a key that is read in a macro": (
+        """\
+{#---
+input_keys: {who: {type: object, properties: {name: {type: string}}}}
+---#}
+{% macro m(p) %}{{ p.na<CURSOR>me }}{% endmacro %}
+- name: a
+  content: '{{ m(who) }}{{ who.name }}'
+""",
+        "title",
+        """\
+{#---
+input_keys: {who: {type: object, properties: {title: {type: string}}}}
+---#}
+{% macro m(p) %}{{ p.title }}{% endmacro %}
+- name: a
+  content: '{{ m(who) }}{{ who.title }}'
+""",
+    ),
     "a key of an input in templates, schema, data and calls": (
         """\
 {#---
@@ -360,6 +379,30 @@ REFUSED = {
         "`x` is taken",
     ),
     "a filter": ("- name: a\n  content: '{{ a | tr<CURSOR>im }}'\n", "x", "`trim` cannot be renamed"),
+    "a key of what a macro is given beside other things": (
+        """\
+{#---
+input_keys: {who: {type: object, properties: {name: {type: string}}}}
+---#}
+{% macro m(p) %}{{ p.name }}{% endmacro %}
+- name: a
+  content: '{{ m(who) }}{{ m({"name": 1}) }}{{ who.na<CURSOR>me }}'
+""",
+        "title",
+        "cannot be followed",
+    ),
+    "a key of what a macro prints": (
+        """\
+{#---
+input_keys: {who: {type: object, properties: {name: {type: string}}}}
+---#}
+{% macro m(p) %}{{ p | tojson }}{% endmacro %}
+- name: a
+  content: '{{ m(who) }}{{ who.na<CURSOR>me }}'
+""",
+        "title",
+        "uses `p` as a whole",
+    ),
     "a keyword": ("- name: a\n  content: '{% i<CURSOR>f a %}{% endif %}'\n", "x", "`if` cannot be renamed"),
     "prompt poet's": (
         "- name: a\n  content: '{{ escape_special_<CURSOR>characters(a) }}'\n",
