@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from promptls.syntax.jinja.scan import retyped
 from promptls.syntax.source import Source
 from promptls.text.span import Span
 from support.soundness import assert_same_as_fresh
@@ -64,3 +65,31 @@ def test_what_becomes_a_tag_or_an_item_is_one(removed: str, typed: str) -> None:
 
     assert typed in source.text
     assert_same_as_fresh(source)
+
+
+@pytest.mark.parametrize(
+    ("tag", "removed", "typed", "is_certain"),
+    [
+        ("{{ a }}", "a", "ab", True),
+        ("{%- if x %}", "x", "x.y | z", True),
+        ("{{ a }}", "a", "'a", False),
+        ("{{ '}}' }}", " }}", "x }}", False),
+        ("{{- }}", " ", "", False),
+        ("{% rax %}", "x", "w", False),
+        ("{{ a }}", "}}", "}", False),
+    ],
+)
+def test_a_tag_is_edited_by_itself_where_it_certainly_ends_as_before(
+    tag: str, removed: str, typed: str, is_certain: bool
+) -> None:
+    source = Source.of(f"- name: a\n- name: {tag}\n")
+    chunk = source.chunks[1]
+    start = chunk.text.index(removed, chunk.tags[0].span.start)
+    span = Span(start, start + len(removed))
+
+    made = retyped(chunk.tags[0], span, typed)
+
+    assert (made is not None) is is_certain
+    if made is not None:
+        offset = source.starts[1]
+        assert Source.of(source.edited(span.shifted(offset), typed).text).chunks[1].tags == (made,)

@@ -19,6 +19,7 @@ from promptls.syntax.group import (
     grouped,
     replaced,
 )
+from promptls.syntax.jinja.scan import retyped
 from promptls.text.lines import Place, Unit, column_from_units, place_of, units_from_column
 from promptls.text.span import Span
 
@@ -170,7 +171,7 @@ class Source:
         return made
 
     def _typed(self, span: Span, text: str) -> Source | None:
-        """The source after an edit of plain text, which only moves tags; None where it may do more."""
+        """The source after an edit that moves tags or stays inside one; None where it may do more."""
         located = self.located(span.start)
         chunk, begin, end = located.chunk, span.start - located.start, span.end - located.start
         if not self.at_items or self.root.is_reaching or located.index == 0:
@@ -182,9 +183,15 @@ class Source:
         tags = []
         growth = len(text) - (end - begin)
         for tag in chunk.tags:
-            if tag.unclosed or tag.span.start < end < tag.span.end or tag.span.start <= begin < tag.span.end:
+            if tag.unclosed:
                 return None
-            tags.append(tag if tag.span.end <= begin else tag.shifted(growth))
+            if tag.span.start < end < tag.span.end or tag.span.start <= begin < tag.span.end:
+                changed = retyped(tag, Span(begin, end), text)
+                if changed is None:
+                    return None
+                tags.append(changed)
+            else:
+                tags.append(tag if tag.span.end <= begin else tag.shifted(growth))
         new = Chunk(chunk.text[:begin] + text + chunk.text[end:], tuple(tags), reach=0)
         succeed(chunk, new, Span(begin, end))
         return Source(replaced(self.root, located.index, located.index, (new,)), at_items=True)

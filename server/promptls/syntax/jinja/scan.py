@@ -29,6 +29,8 @@ _CLOSING: Final = re.compile(r"[-+]?%\}|-?\}\}")
 _DELIMITER: Final = re.compile(r"\{\{|\{%|\{#|%\}|\}\}")
 _COMMENT_END: Final = re.compile(r"[-+]?#\}")
 _RAW_BEGIN: Final = re.compile(r"\{%[-+]?\s*raw\s*(-?)%\}")
+_SIMPLE: Final = re.compile(r"[\w \t.,|=<>:~*/]+")
+"""An inside of a tag in which nothing could open or close anything."""
 _RAW_END: Final = re.compile(r"\{%([-+]?)\s*endraw\s*([-+]?)%\}")
 
 
@@ -60,6 +62,34 @@ class Tag:
         """The same tag in a text that begins `by` characters earlier."""
         body = self.body if self.body is NOWHERE else self.body.shifted(by)
         return replace(self, span=self.span.shifted(by), body=body)
+
+
+def retyped(tag: Tag, edited: Span, text: str) -> Tag | None:
+    """The tag with a span of its inside replaced by `text`; None where it may end elsewhere then.
+
+    Where no quote, bracket or sign stands inside, the closing delimiter is the first one, as before.
+    The span counts as `tag.span` does.
+    """
+    begin, end = edited.start - tag.span.start, edited.end - tag.span.start
+    if tag.unclosed or tag.kind not in {"output", "statement"}:
+        return None
+    if begin < tag.inner_start or end > tag.inner_end:
+        return None
+    whole = tag.text[:begin] + text + tag.text[end:]
+    inner_end = tag.inner_end + len(whole) - len(tag.text)
+    if not _SIMPLE.fullmatch(tag.text, tag.inner_start, tag.inner_end):
+        return None
+    if not _SIMPLE.fullmatch(whole, tag.inner_start, inner_end) or _RAW_BEGIN.match(whole):
+        return None
+    return Tag(
+        tag.kind,
+        Span(tag.span.start, tag.span.start + len(whole)),
+        whole,
+        tag.inner_start,
+        inner_end,
+        tag.trims_before,
+        tag.trims_after,
+    )
 
 
 class _Close(NamedTuple):
