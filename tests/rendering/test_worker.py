@@ -122,7 +122,7 @@ async def test_a_failure_has_its_place(worker: RenderWorker, make_job: MakeJob) 
     found = await failure(worker, make_job("- name: a\n  content: {{ user.name }}"))
     assert (found.kind, found.line, found.path) == ("render", 1, make_job("").path)
     found = await failure(worker, make_job("- name: a\n  contnet: {{ x }}"))
-    assert (found.kind, found.rendered_line) == ("parts", 0)
+    assert (found.kind, found.rendered_line) == ("parts", 1)
 
 
 async def test_an_unknown_encoding_is_a_failure(worker: RenderWorker, make_job: MakeJob) -> None:

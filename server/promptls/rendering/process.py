@@ -6,6 +6,7 @@ Started as `python -m promptls.rendering.process MEMORY_BYTES MARK_FILE` by `pro
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import signal
 import sys
@@ -43,6 +44,9 @@ REPORTS_PER_LIMIT = 10
 
 PROGRESS_SECONDS = 0.05
 """How often a long job says how far it is."""
+
+OBJECTS_UNTIL_COLLECTED = 200_000
+"""How many new objects a job may make before rings that nobody holds are looked for."""
 
 GRACE_SECONDS = 5.0
 """How long over its limit a job may run before the process ends itself, where no one else ended it."""
@@ -129,6 +133,10 @@ def main(arguments: list[str]) -> int:
     limit_memory(None if arguments == ["none"] else int(arguments[0]))
     MARK.share(Path(arguments[1]))
     reporter = Reporter(outbox)
+    # The pieces of a rendering live as long as it does: to look for rings among them over and over takes
+    # longer than to make them.
+    gc.freeze()
+    gc.set_threshold(OBJECTS_UNTIL_COLLECTED, 20, 20)
     outbox.send({"ready": True})
     while True:
         try:
