@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from promptls.experiments.comparison_words import Chance, in_words
 from promptls.experiments.statistics import corrected, is_clear, paired_difference, pooled_spread
 from promptls.text.failure import Failure
 
@@ -152,3 +153,11 @@ def test_the_spread_of_repeats_is_that_of_a_one_way_analysis_of_variance() -> No
 
 def test_without_repeats_there_is_no_spread() -> None:
     assert pooled_spread([[1.0], [2.0]]) is None
+
+
+def test_rows_that_are_there_are_not_said_to_be_needed() -> None:
+    found = paired_difference([0] * 8, [1] * 5 + [0] * 3, two_valued=True)
+    words = in_words("discrete", "undecided", found, Chance(found.p_value, 1), "v2")
+    assert found.needed is not None
+    assert found.needed <= found.pairs
+    assert "; some more rows would be needed" in words

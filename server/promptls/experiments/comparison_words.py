@@ -45,8 +45,10 @@ def in_words(kind: str, verdict: Verdict, found: Difference, chance: Chance, nam
             "count, but of so many differences one like it may well be chance; run this comparison again "
             "on rows of its own"
         )
+    # The estimate is one for many rows: of a few, an exact test needs some more.
+    needed = "some more rows" if found.needed <= found.pairs else f"about {_rounded(found.needed)} rows"
     return (
-        f"cannot be told apart at n = {found.pairs:,} ({seen}); about {_rounded(found.needed)} rows "
+        f"cannot be told apart at n = {found.pairs:,} ({seen}); {needed} "
         "would be needed to be sure of a difference of this size"
     )
 
