@@ -63,7 +63,10 @@ input_price = 0.1
             "openai:gpt-4.1-mini",
             ["`openai`", "1,000,000 tokens", "$0.40 for a million tokens in", "- key: none"],
         ),
-        ("fast", ["`qwen`", "$0.10", "- key: there is one in `PROMPTLS_TEST_KEY`", "`http://localhost:1/v1`"]),
+        (
+            "fast",
+            ["`qwen`", "$0.10", "- key: there is one in `PROMPTLS_TEST_KEY`", "`http://localhost:1/v1`"],
+        ),
         ("echo", ["for tests", "free"]),
         (
             "exact_match",
