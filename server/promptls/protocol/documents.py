@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from promptls.protocol.bursts import Typed, typed_together
 from promptls.protocol.convert import path_of, span_of_json
 from promptls.text.span import Span
 
@@ -34,11 +35,16 @@ def did_change(session: Session, params: dict[str, Any]) -> None:
         log.warning("a change to %s, which is not open, is ignored", document["uri"])
         return
     source = opened.template.source
-    for change in params["contentChanges"]:
-        place = change.get("range")
-        span = Span(0, len(source)) if place is None else span_of_json(source, place, session.unit)
-        source = source.edited(span, change["text"])
-        session.rendered_findings.edited(path, span, len(change["text"]))
+    changes = params["contentChanges"]
+    while changes:
+        typed = typed_together(source, changes) if len(changes) > 1 else None
+        if typed is None:
+            place, text = changes[0].get("range"), changes[0]["text"]
+            span = Span(0, len(source)) if place is None else span_of_json(source, place, session.unit)
+            typed = Typed(span, text, 1)
+        source = source.edited(typed.span, typed.text)
+        session.rendered_findings.edited(path, typed.span, len(typed.text))
+        changes = changes[typed.changes :]
     session.workspace.put(path, source, document.get("version") or opened.version)
     session.file_changed(path)
 

@@ -19,12 +19,13 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidRequest
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
+from promptls.protocol.bursts import gathered
 from promptls.protocol.dispatch import ASKED
 from promptls.protocol.message_errors import cancelled_ids, error_of, malformed, refusal
 from promptls.protocol.method_table import COMMANDS
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
 
     from cattrs import Converter
 
@@ -68,13 +69,22 @@ class PromptProtocol(LanguageServerProtocol):
                 number = message.get("id") if isinstance(message, dict) else None
                 self._send_error(number if isinstance(number, int | str) else None, error)
         # A request whose cancelling has arrived with it is not worked on.
-        cancelled = cancelled_ids(messages) if len(messages) > 1 else frozenset()
+        if len(messages) > 1:
+            messages = list(gathered(self._wanted(messages)))
+        for message in messages:
+            self._handle(message)
+
+    def _wanted(self, messages: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """The messages but for requests whose cancelling is among them, and for their cancelling."""
+        cancelled = cancelled_ids(messages)
+        refused = set()
         for message in messages:
             if cancelled and "method" in message and message.get("id") in cancelled:
                 error = error_of(types.LSPErrorCodes.RequestCancelled, "the request was cancelled")
                 self._send_error(message["id"], error)
-            else:
-                self._handle(message)
+                refused.add(message["id"])
+            elif refused.isdisjoint(cancelled_ids([message])):
+                yield message
 
     def hold(self) -> None:
         """Keep what the client sends, other than answers, until `release`."""
@@ -210,7 +220,7 @@ class PromptProtocol(LanguageServerProtocol):
         self.writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
 
     def _send_error(self, number: str | int | None, error: dict[str, Any]) -> None:
-        self._send_data({"jsonrpc": self.VERSION, "id": number, "error": error})
+        self._send_json({"jsonrpc": self.VERSION, "id": number, "error": error})
 
     def _log_trace(self, message: dict[str, Any]) -> None:
         """Say that a message was received, to a client that follows the server's trace."""
