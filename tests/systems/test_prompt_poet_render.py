@@ -102,7 +102,7 @@ def test_a_file_that_is_not_utf8_is_told(tmp_path: Path) -> None:
 
 def test_brackets_nested_too_deep_are_told(folder: Folder) -> None:
     found = folder.failure("{{ " + "(" * 500 + "1" + ")" * 500 + " }}")
-    assert "nests brackets too deep" in found.message
+    assert "nests brackets, operators or blocks too deep" in found.message
 
 
 def test_a_misspelt_filter_gets_the_nearest_name(folder: Folder) -> None:

@@ -281,7 +281,9 @@ def _handed_to_macro(request: Request, path: Path) -> Iterator[tuple[str, Shape]
         yield "used", shape
     for each in paths_from_inputs(request.snapshot, request.path, path):
         if each.path == request.path:
-            yield from _shapes(request, each.way)
+            # What begins at a macro itself, and not at a parameter of it, leads back here.
+            if not is_no_input(each.way[0].key):
+                yield from _shapes(request, each.way)
             continue
         caller = request.snapshot.template(each.path)
         declared = schema_along((caller.declarations.inputs or ()) if caller is not None else (), each.way)
