@@ -11,7 +11,7 @@ from promptls.cli.conversation import Conversation, sentence
 if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
 
-    from promptls.rendering.worker import Tell
+    from promptls.rendering.worker_process import Tell
 
 
 class LabConversation(Conversation):

@@ -26,7 +26,8 @@ from promptls.workspace.project_settings import PYPROJECT_FILE, SETTINGS_FILE
 if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
 
-    from promptls.rendering.worker import RenderWorker, Tell
+    from promptls.rendering.worker import RenderWorker
+    from promptls.rendering.worker_process import Tell
     from promptls.workspace.workspace import Workspace
 
 _POLL_SECONDS: Final = 0.15

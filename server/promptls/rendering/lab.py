@@ -12,7 +12,8 @@ from promptls.rendering.limits import Limits
 from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.request import job_for
 from promptls.rendering.samples import PLACEHOLDERS, Sample, placeholder_sample, row_samples, samples_of
-from promptls.rendering.worker import RenderWorker, Tell
+from promptls.rendering.worker import RenderWorker
+from promptls.rendering.worker_process import Tell
 from promptls.text.arguments import optional
 from promptls.text.failure import FilePlace, WrongUse
 from promptls.text.nearest import did_you_mean
