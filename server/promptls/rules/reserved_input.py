@@ -52,7 +52,7 @@ def check(context: FileContext) -> Iterator[Finding]:
     for key in declarations.inputs or ():
         if key.name in INJECTED:
             yield Finding(key.span, _message(key.name), removed_input(context, key, preferred=True))
-    known = {declarations.data.get("output_key"), *(key.name for key in declarations.inputs or ())}
+    known = [declarations.data.get("output_key"), *(key.name for key in declarations.inputs or ())]
     for example in declarations.examples:
         for entry in example.entries:
             name = key_text(entry)
