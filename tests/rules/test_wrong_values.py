@@ -17,7 +17,11 @@ from promptls.systems.prompt_poet.vocabulary import PART_KEYS
 from promptls.systems.ragas.vocabulary import PROMPT_KEYS
 from support.fixture import MAIN, found_in, opened
 
-VALUES = ("[[a], {b: c}]", "{a: [b], [c, d]: e}", "3", "true", "null", "x", "2024-01-01", "&a [*a]", '""')
+VALUES = (
+    *("[[a], {b: c}]", "{a: [b], [c, d]: e}", "3", "true", "null", "x", "2024-01-01", "&a [*a]", '""'),
+    # Names that no file can have.
+    *(r'"\uD800/a.csv"', r'"\0/a.csv"', r'{a: {dataset: "\uD800/a.csv", metrics: ["\0.py:b"]}}'),
+)
 HEADER = "input_keys: [text]\noutput_key: answer\nexamples: [{text: a, answer: b, token_limit: 1}]\n"
 PARTS = "- name: a\n  role: user\n  content: '{{ text }}'\n"
 OBJECT = "name: a\ninstruction: Answer.\n" + HEADER
@@ -49,3 +53,11 @@ def test_no_rule_fails_on_a_value_of_a_wrong_kind(place: str, value: str) -> Non
         snapshot, files = opened(f"-- {MAIN} --\n{text}")
         found = found_in(snapshot, f"/project/{MAIN}", with_rendering=False)
         assert all(0 <= each.span.start <= each.span.end <= len(files[MAIN].text) for each in found)
+
+
+@pytest.mark.parametrize("name", ["\ud800/a.yml.j2", "\0/a.yml.j2", "a" * 5000, "/".join("a" * 2000)])
+def test_no_rule_fails_on_a_name_that_no_file_can_have(name: str) -> None:
+    text = f"{{% import '{name}' as m %}}\n{{% include ['{name}', 'b'] %}}\n- name: a\n  content: b\n"
+    snapshot, _ = opened(f"-- {MAIN} --\n{text}")
+    found = {each.rule for each in found_in(snapshot, f"/project/{MAIN}", with_rendering=False)}
+    assert {"unresolved-import", "unresolved-include"} <= found

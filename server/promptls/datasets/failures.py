@@ -27,6 +27,8 @@ def opened(path: Path) -> Iterator[TextIO]:
         raise Failure(
             f"the data set cannot be opened: {error.strerror}", FilePlace(path), "check its permissions"
         ) from None
+    except ValueError:
+        raise WrongUse("no data set can have this name", FilePlace(path), _other_files(path)) from None
     with stream:
         yield stream
 
@@ -49,7 +51,7 @@ def not_utf8(path: Path, error: UnicodeDecodeError) -> Failure:
 def _other_files(path: Path) -> str:
     try:
         names = sorted(entry.name for entry in path.parent.iterdir() if entry.is_file())
-    except OSError:
+    except (OSError, ValueError):
         return f"the folder `{path.parent}` does not exist either: check the path"
     near = nearest(path.name, names)
     if near is not None:

@@ -132,7 +132,7 @@ def define_experiment(
     limits, budget = settings.rate_limits, declared.budget
     functions = header.functions or settings.functions
     functions_base = prompt.parent if header.functions else project.root
-    dataset = (base / declared.dataset).resolve()
+    dataset = _path_of(base, declared.dataset, prompt)
     named_metrics = {**settings.metrics, **(header.metrics or {})}
     judges, embedders = _judging(declared.metrics, named_metrics, project, prompt, base)
     asked = evaluation_of(template.source.first_chunk) if template.kind is Kind.EVALUATION else None
@@ -230,6 +230,15 @@ def results_folder(prompt: Path, project: ProjectFile | None = None) -> Path:
 def prompt_stem(prompt: Path) -> str:
     """The prompt file's name without its endings, which names its runs: `triage_v2`."""
     return re.sub(r"\.ya?ml(\.j2)?$|\.j2$", "", prompt.name)
+
+
+def _path_of(base: Path, dataset: str, prompt: Path) -> Path:
+    try:
+        return (base / dataset).resolve()
+    except ValueError:
+        raise WrongUse(
+            f"no data set can have the name {dataset!r}", FilePlace(prompt), "name a file that is there"
+        ) from None
 
 
 def _content(prompt: Path) -> str:

@@ -188,7 +188,7 @@ def file_samples(template: Template, path: str) -> tuple[Sample, ...]:
 def _known(file: Path) -> Any:
     try:
         status = file.stat()
-    except OSError:
+    except (OSError, ValueError):
         return _loaded(file)
     return _known_as_of(file, status.st_mtime_ns, status.st_size)
 

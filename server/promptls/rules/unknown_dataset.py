@@ -117,7 +117,7 @@ def _names(folder: Path, *, folders: bool) -> list[str]:
                 for entry in found
                 if entry.is_dir() is folders and (folders or entry.name.lower().endswith(_ENDINGS))
             )
-    except OSError:
+    except (OSError, ValueError):  # of names that no folder can have, too
         return []
 
 

@@ -128,6 +128,6 @@ def _names_in(context: FileContext, folder: str) -> set[str]:
             for entry, _ in zip(entries, range(_MOST_SIBLINGS), strict=False):
                 if not entry.name.startswith("."):
                     names.add(entry.name)
-    except OSError:
+    except (OSError, ValueError):  # of names that no file can have, too
         pass
     return names

@@ -65,7 +65,7 @@ def read_text(path: str) -> str | None:
         if Path(path).stat().st_size > MAX_BYTES:
             return None
         return unpacked(path, Path(path).read_bytes()).decode("utf-8", errors="replace")
-    except OSError:
+    except (OSError, ValueError):  # of names that no file can have, too
         return None
 
 
@@ -88,7 +88,7 @@ class DiskFiles:
         """The template at `path`, or None where there is no readable file."""
         try:
             status = Path(path).stat()
-        except OSError:
+        except (OSError, ValueError):
             self._known.pop(path, None)
             return None
         stamp = (status.st_mtime_ns, status.st_size)
