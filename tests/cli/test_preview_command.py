@@ -21,6 +21,7 @@ from promptls.rendering.limits import Limits
 from promptls.rendering.worker import RenderWorker
 from promptls.text.failure import Failure
 from promptls.workspace.workspace import Workspace
+from support.growing_chat import GROWING_CHAT
 
 PATIENCE = 20.0
 
@@ -251,28 +252,14 @@ async def test_rubbish_from_a_page_is_passed_over(prompt: Path) -> None:
         await page.shows("Be brief.", "two")
 
 
-GROWING = """\
-- name: persona
-  role: system
-  content: You are kind.
-{% for message in history %}
-- name: turn
-  role: {{ message.role }}
-  truncation_priority: 1
-  content: |
-    {{ message.content }}
-{% endfor %}
-"""
-
-
 async def test_the_lab_explores_a_free_limit_and_says_when_the_prompt_has_changed(prompt: Path) -> None:
-    prompt.write_text(GROWING, "utf-8")
+    prompt.write_text(GROWING_CHAT, "utf-8")
     async with reading(prompt, "truncation") as page:
         await page.send(type="ready")
         first = (await page.received())["result"]["found"]
         await page.send(type="explore", options={"limit": 123})
         second = (await page.received())["result"]["found"]
-        prompt.write_text(GROWING.replace("kind", "brief"), "utf-8")
+        prompt.write_text(GROWING_CHAT.replace("kind", "brief"), "utf-8")
         await page.received("stale")
         await page.send(type="explore", options={"limit": 0})
         refused = await page.received("fail")

@@ -14,6 +14,8 @@ import pytest
 from browser_preview import served
 from playwright.sync_api import expect
 
+from support.growing_chat import GROWING_CHAT
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
@@ -58,18 +60,6 @@ ice_template: {template: "{q}={a}"}
 prompt_template: {template: {round: [{role: HUMAN, prompt: "</E>{q} ?"}]}, ice_token: "</E>"}
 retriever: {type: FixKRetriever, fix_id_list: [0]}
 inferencer: {type: GenInferencer}
-"""
-GROWING = """\
-- name: persona
-  role: system
-  content: You are kind.
-{% for message in history %}
-- name: turn
-  role: {{ message.role }}
-  truncation_priority: 1
-  content: |
-    {{ message.content }}
-{% endfor %}
 """
 THEMES: dict[str, dict[str, str]] = {
     "light": {"color_scheme": "light"},
@@ -301,7 +291,7 @@ def test_parts_and_what_made_them_are_reached_by_the_keyboard(open_preview: Open
 
 
 def test_the_lab_is_a_page_of_its_own_which_tries_any_limit(open_preview: OpenPage, chat: Path) -> None:
-    chat.write_text(GROWING, "utf-8")
+    chat.write_text(GROWING_CHAT, "utf-8")
     page = open_preview(chat)
     with page.expect_popup() as opened:
         page.get_by_role("link", name="Truncation lab").click()

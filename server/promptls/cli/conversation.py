@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,20 +18,20 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class Conversation:
+class Conversation(ABC):
     """One page, from its first message until it is closed."""
 
     def __init__(self, connection: ServerConnection) -> None:
         self._connection: Final = connection
         self._tasks: Final[set[asyncio.Task[None]]] = set()
 
+    @abstractmethod
     def look_again(self) -> None:
         """What the page shows may be out of date."""
-        raise NotImplementedError
 
+    @abstractmethod
     def receive(self, message: dict[str, Any]) -> None:
         """Take a message of the page; what is no JSON object comes as an empty one."""
-        raise NotImplementedError
 
     async def run(self) -> None:
         """Talk until the page is closed."""
