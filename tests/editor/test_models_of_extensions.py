@@ -54,14 +54,20 @@ def house(
         yield server
 
 
+def running_experiment(open_folder: OpenFolder, house: CodeServer, folder: Path, model: str) -> Workbench:
+    """The window in which an experiment with the model has been started."""
+    (folder / "ask.yml.j2").write_text(PROMPT.replace("MODEL", model), "utf-8")
+    (folder / "rows.csv").write_text(ROWS, "utf-8")
+    workbench = open_folder(house, folder)
+    workbench.open_file("ask.yml.j2")
+    workbench.click_lens("Run echoes")
+    return workbench
+
+
 def test_an_experiment_asks_a_model_of_another_extension(
     house: CodeServer, tmp_path: Path, open_folder: OpenFolder
 ) -> None:
-    (tmp_path / "ask.yml.j2").write_text(PROMPT.replace("MODEL", "vscode:house/echo"), "utf-8")
-    (tmp_path / "rows.csv").write_text(ROWS, "utf-8")
-    workbench = open_folder(house, tmp_path)
-    workbench.open_file("ask.yml.j2")
-    workbench.click_lens("Run echoes")
+    workbench = running_experiment(open_folder, house, tmp_path, "vscode:house/echo")
     results = workbench.panel("exact_match")
     expect(results.get_by_label("Scores")).to_contain_text(re.compile(r"100\s*%"))
     workbench.screenshot("results")
@@ -78,11 +84,7 @@ def test_an_experiment_asks_a_model_of_another_extension(
 def test_models_of_the_editor_are_completed_and_a_missing_one_is_said(
     house: CodeServer, tmp_path: Path, open_folder: OpenFolder
 ) -> None:
-    (tmp_path / "ask.yml.j2").write_text(PROMPT.replace("MODEL", "vscode:house/none"), "utf-8")
-    (tmp_path / "rows.csv").write_text(ROWS, "utf-8")
-    workbench = open_folder(house, tmp_path)
-    workbench.open_file("ask.yml.j2")
-    workbench.click_lens("Run echoes")
+    workbench = running_experiment(open_folder, house, tmp_path, "vscode:house/none")
     expect(workbench.notification("VS Code has no model `house/none`")).to_be_visible()
     workbench.screenshot("missing")
     workbench.go_to(5, PROMPT.splitlines()[4].index("MODEL") + len("vscode:house/") + 1)
