@@ -7,6 +7,6 @@ from random_session import run
 from session_clients import CLIENTS
 
 
-@pytest.mark.parametrize(("seed", "client"), enumerate(CLIENTS, start=1))
+@pytest.mark.parametrize(("seed", "client"), list(enumerate(CLIENTS, start=1)))
 def test_a_session_of_random_messages_leaves_the_server_right(seed: int, client: str) -> None:
     run(300, seed, 150, client=client)

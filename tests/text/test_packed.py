@@ -19,9 +19,9 @@ def test_a_packed_file_is_unpacked_and_another_is_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"{}", "Not a gzipped"),
-        (gzip.compress(b"{}")[:-3], "no whole"),
-        (gzip.compress(b"1234"), "more than"),
+        pytest.param(b"{}", "Not a gzipped", id="not packed"),
+        pytest.param(gzip.compress(b"{}")[:-3], "no whole", id="cut off"),
+        pytest.param(gzip.compress(b"1234"), "more than", id="too large"),
     ],
 )
 def test_what_cannot_be_unpacked_is_said(data: bytes, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
