@@ -16,10 +16,12 @@ from promptls.experiments.plan import AnswerKeys, Plan, parameters_of
 from promptls.experiments.row_rendering import RenderedRow
 from promptls.experiments.row_result import RowResult, Score
 from promptls.experiments.scoring import Scorer
+from promptls.experiments.under_way import ResultCallNote, call_note
 from promptls.models.keys import KeyMask
-from promptls.models.model import Completion, Model, ModelError
+from promptls.models.model import Completion, ModelError
 from promptls.models.prices import Price
 from promptls.models.reference import ModelReference
+from promptls.models.steady import SteadyModel
 
 
 class Asked(NamedTuple):
@@ -43,7 +45,7 @@ class OpenModel(NamedTuple):
     """A model of the run: `turns` limits how many requests it works on."""
 
     reference: ModelReference
-    model: Model
+    model: SteadyModel
     turns: asyncio.Semaphore
     keys: AnswerKeys | None
     price: Price | None
@@ -59,12 +61,15 @@ class Asker:
         judges: Judges,
         answers: KeptAnswers,
         mask: KeyMask,
+        note: ResultCallNote,
     ) -> None:
+        """`note` is told of each call that may cost money, right before it is made."""
         self._plan = plan
         self._models = models
         self._scorer = Scorer(plan, judges, mask)
         self._answers = answers
         self._mask = mask
+        self._note = note
         self._check = AnswerCheck(is_json=plan.experiment.output_is_json, schema=plan.experiment.json_schema)
         self._judge_calls = sum(asks.calls for asks in plan.asks.values())
         self._judge_tokens = sum(asks.tokens for asks in plan.asks.values())
@@ -101,7 +106,7 @@ class Asker:
             return Asked(failed, None, calls=0, tokens=0, cost=0.0)
         opened = self._models[reference.name]
         try:
-            completion, cached = await self._answer(opened, rendered, repeat)
+            completion, cached = await self._answer(opened, row, rendered, repeat)
         except ModelError as error:
             failed = self._failed(row, reference, repeat, rendered, error.message)
             return Asked(failed, error, calls=1, tokens=0, cost=0.0)
@@ -110,7 +115,8 @@ class Asker:
             cost = opened.price.cost(completion.input_tokens, completion.output_tokens)
         counts = (completion.input_tokens, completion.output_tokens)
         answer = _known(completion.seconds, counts, cost, self._plan.experiment.json_schema)
-        scored = await self._scorer.score(row, completion.text, answer, repeat)
+        note = call_note(self._note, row.number, reference.name, repeat)
+        scored = await self._scorer.score(row, completion.text, answer, repeat, note)
         result = RowResult(
             id=row.id,
             number=row.number,
@@ -151,7 +157,10 @@ class Asker:
             prior.cost,
             self._plan.experiment.json_schema,
         )
-        scored = await self._scorer.score(row, prior.response or "", answer, prior.repeat, prior.unscored)
+        note = call_note(self._note, row.number, prior.model, prior.repeat)
+        scored = await self._scorer.score(
+            row, prior.response or "", answer, prior.repeat, note, prior.unscored
+        )
         account = scored.account
         result = replace(
             prior,
@@ -172,21 +181,24 @@ class Asker:
             judged=account.answered,
         )
 
-    async def _answer(self, opened: OpenModel, rendered: RenderedRow, repeat: int) -> tuple[Completion, bool]:
+    async def _answer(
+        self, opened: OpenModel, row: Row, rendered: RenderedRow, repeat: int
+    ) -> tuple[Completion, bool]:
         """The model's answer, and whether it came out of the cache."""
+        experiment, reference = self._plan.experiment, opened.reference
         key = opened.keys.key(rendered, repeat) if opened.keys is not None else None
-        return await self._answers.answer(
-            key, rendered.digest, rendered.messages, lambda: self._complete(opened, rendered, repeat)
-        )
+        note = call_note(self._note, row.number, reference.name, repeat)
 
-    async def _complete(self, opened: OpenModel, rendered: RenderedRow, repeat: int) -> Completion:
-        experiment = self._plan.experiment
-        async with opened.turns:
-            return await opened.model.complete(
-                rendered.messages,
-                parameters=parameters_of(experiment, opened.reference, repeat),
-                json_schema=experiment.json_schema,
-            )
+        async def complete() -> Completion:
+            async with opened.turns:
+                return await opened.model.complete(
+                    rendered.messages,
+                    parameters=parameters_of(experiment, reference, repeat),
+                    json_schema=experiment.json_schema,
+                    before=lambda: note(reference, key),
+                )
+
+        return await self._answers.answer(key, rendered.digest, rendered.messages, complete)
 
     def _failed(
         self, row: Row, reference: ModelReference, repeat: int, rendered: RenderedRow, error: str

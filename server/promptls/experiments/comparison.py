@@ -191,19 +191,26 @@ class _Column:
     def __init__(self, metric: MetricSummary, run: RunSummary, rows: _Rows) -> None:
         self._cells = scored_columns(run)[metric.name]
         self._rows = rows
-        self._number = _number_of(metric)
+        number = _number_of(metric)
+        # The same few texts stand in very many cells.
+        self._numbers = {cell: number(cell) for cell in set(self._cells) if cell and number is not None}
 
     def values(self, key: _Key) -> list[float]:
         """The scores of a row's repeats as numbers; none for a ranking."""
-        cells = (self._cells[place] for place in self._rows[key])
-        return [self._number(cell) for cell in cells if cell] if self._number is not None else []
+        found = (self._numbers.get(self._cells[place]) for place in self._rows[key])
+        return [value for value in found if value is not None]
 
     def score(self, key: _Key) -> tuple[float, str] | None:
         """The mean score of a row's repeats, and the score as the table has it; None without a score."""
+        places = self._rows[key]
+        if len(places) == 1:
+            cell = self._cells[places[0]]
+            value = self._numbers.get(cell)
+            return None if value is None else (value, cell)
         values = self.values(key)
         if not values:
             return None
-        texts = dict.fromkeys(cell for place in self._rows[key] if (cell := self._cells[place]))
+        texts = dict.fromkeys(cell for place in places if (cell := self._cells[place]))
         return sum(values) / len(values), "/".join(texts)
 
     def spread(self, common: list[_Key]) -> float | None:

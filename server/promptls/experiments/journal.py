@@ -1,6 +1,7 @@
 """The journal of a run: every finished row is on disk as soon as it is finished.
 
-One JSON object a line: what is being run first, then one result each. A run that ends well
+One JSON object a line: what is being run first, then each result, and each call that is about to be made,
+so that whoever goes on knows which calls nobody has seen the end of. A run that ends well
 makes its table from the journal and removes it; a run that is cancelled or killed leaves it, and can be
 gone on with. Only one process at a time writes to a journal.
 """
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from promptls.experiments.row_result import RowResult
+from promptls.experiments.under_way import CallUnderWay
 from promptls.text.failure import Failure, FilePlace, WrongUse
 
 SUFFIX = ".partial.jsonl"
@@ -39,6 +41,7 @@ class Journal:
         self._count = 0
         self._failed: set[int] = set()
         self._unscored: set[int] = set()
+        self._under_way: dict[int, list[CallUnderWay]] = {}
 
     @property
     def name(self) -> str:
@@ -54,6 +57,23 @@ class Journal:
         """The first line, which says what is being run, is on disk."""
         self._order(models, repeats)
         self._append({"run": dict(header)})
+
+    @property
+    def under_way(self) -> list[CallUnderWay]:
+        """The calls that the file speaks of, as it was read back, and whose results it does not hold."""
+        return [call for calls in self._under_way.values() for call in calls]
+
+    def note_call(self, number: int, model: str, repeat: int, asked: str, key: bytes | None) -> None:
+        """It is on disk that this call is about to be made; raises `Failure` when it is not.
+
+        `asked` is the model itself or a judge of its answer, and `key` that of the answer in the cache.
+        """
+        self._append({"call": CallUnderWay(number, model, repeat, asked, key.hex() if key else "")})
+
+    def sync(self) -> None:
+        """What was written so far survives a power cut; another thread may ask for it."""
+        with contextlib.suppress(OSError, ValueError):
+            os.fsync(self._stream.fileno())
 
     def append(self, result: RowResult) -> None:
         """The result is on disk; raises `Failure` when it is not, with the others still readable."""
@@ -112,7 +132,10 @@ class Journal:
                     break
                 with contextlib.suppress(ValueError, KeyError, TypeError):
                     value = json.loads(line)
-                    if "run" not in value:
+                    if "call" in value:
+                        call = CallUnderWay.from_json(value["call"])
+                        self._under_way.setdefault(self._place(*call[:3]), []).append(call)
+                    elif "run" not in value:
                         self._note(RowResult.from_json(value), whole)
                 whole += len(line)
         self._end = whole
@@ -134,6 +157,7 @@ class Journal:
         if place >= len(self._offsets):
             self._offsets.extend(repeat(0, place + 1 - len(self._offsets)))
         self._count += not self._offsets[place]
+        self._under_way.pop(place, None)
         self._offsets[place] = offset
         (self._failed.discard if result.error is None else self._failed.add)(place)
         (self._unscored.add if result.unscored and result.error is None else self._unscored.discard)(place)

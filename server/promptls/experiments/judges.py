@@ -12,12 +12,14 @@ from typing import Any, NamedTuple, TypeVar
 from promptls.experiments.answer_cache import answer_key, key_prefix
 from promptls.experiments.judging import JudgeAccount, MetricAsks, judge_key, judge_parameters
 from promptls.experiments.kept_answers import KeptAnswers
+from promptls.experiments.under_way import CallNote
 from promptls.metrics.grading import NoVerdictError, read_verdict
 from promptls.metrics.judge import EMBEDDER, JUDGE
 from promptls.models.embedding import SteadyEmbeddings
-from promptls.models.model import Completion, Model, ModelError
+from promptls.models.model import Completion, ModelError
 from promptls.models.prices import Price
 from promptls.models.reference import ModelReference
+from promptls.models.steady import SteadyModel
 from promptls.text.failure import Failure
 
 _JUDGE = "the model that judges"
@@ -29,7 +31,7 @@ class OpenJudge(NamedTuple):
     """A model that judges: `turns` limits how many requests it works on."""
 
     reference: ModelReference
-    model: Model
+    model: SteadyModel
     turns: asyncio.Semaphore
     price: Price | None
 
@@ -53,17 +55,20 @@ class Judges:
         self._embedders = embedders
 
     def of(
-        self, asks: MetricAsks, repeat: int, account: RowAccount, *, again: bool = False
+        self, asks: MetricAsks, repeat: int, account: RowAccount, note: CallNote, *, again: bool = False
     ) -> dict[str, Any]:
         """The arguments of a metric that asks, for one response; what is asked goes to `account`.
 
+        `note` is told of each call before it is made.
         Where it is asked `again`, kept answers that are no verdict do not count.
         """
         found: dict[str, Any] = {}
         if asks.judge is not None:
-            found[JUDGE] = _RowJudge(self._judges[asks.judge.name], self._answers, repeat, account, again)
+            found[JUDGE] = _RowJudge(
+                self._judges[asks.judge.name], self._answers, repeat, account, note, again
+            )
         if asks.embedder is not None:
-            found[EMBEDDER] = _RowEmbedder(self._embedders[asks.embedder.name], self._answers, account)
+            found[EMBEDDER] = _RowEmbedder(self._embedders[asks.embedder.name], self._answers, account, note)
         return found
 
 
@@ -93,6 +98,7 @@ class _RowJudge:
     answers: KeptAnswers
     repeat: int
     account: RowAccount
+    note: CallNote
     again: bool
 
     async def ask(
@@ -105,7 +111,10 @@ class _RowJudge:
         async def complete() -> Completion:
             async with self.opened.turns:
                 return await self.opened.model.complete(
-                    messages, parameters=parameters, json_schema=json_schema
+                    messages,
+                    parameters=parameters,
+                    json_schema=json_schema,
+                    before=lambda: self.note(reference, key),
                 )
 
         answer, cached = await _asked(
@@ -139,6 +148,7 @@ class _RowEmbedder:
     opened: OpenEmbedder
     answers: KeptAnswers
     account: RowAccount
+    note: CallNote
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         reference = self.opened.reference
@@ -152,7 +162,7 @@ class _RowEmbedder:
         key = answer_key(key_prefix(reference, {"embeddings": True}, None), messages, 1)
 
         async def complete() -> Completion:
-            made = await self.opened.model.embed([text])
+            made = await self.opened.model.embed([text], lambda: self.note(reference, key))
             vector = json.dumps(made.vectors[0])
             return Completion(vector, made.input_tokens, 0, made.seconds, reference.model, "stop")
 

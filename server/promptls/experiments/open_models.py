@@ -15,6 +15,7 @@ from promptls.experiments.judges import Judges, OpenEmbedder, OpenJudge
 from promptls.experiments.judging import asked_models
 from promptls.experiments.kept_answers import KeptAnswers
 from promptls.experiments.plan import AnswerKeys, Plan
+from promptls.experiments.under_way import ResultCallNote
 from promptls.models.embedding import MINILM, open_embeddings
 from promptls.models.keys import KeyMask, key_mask
 from promptls.models.pace import Pace
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def opened_models(plan: Plan) -> AsyncIterator[Asker]:
-    """What asks the plan's models, each opened once; at the end all of them are closed."""
+async def opened_models(plan: Plan, note: ResultCallNote) -> AsyncIterator[Asker]:
+    """What asks the plan's models, each opened once; at the end all of them are closed.
+
+    `note` is told of each call that may cost money, right before it is made.
+    """
     experiment = plan.experiment
     mask = key_mask([*experiment.models, *asked_models(plan.asks)])
     paces: dict[str, Pace] = {}
@@ -57,7 +61,7 @@ async def opened_models(plan: Plan) -> AsyncIterator[Asker]:
         answers = KeptAnswers(plan.cache, experiment.timeout)
         stack.callback(answers.close)
         judges = await _judges(plan, answers, models, paces, mask, stack, cluster)
-        yield Asker(plan, models, judges, answers, mask)
+        yield Asker(plan, models, judges, answers, mask, note)
 
 
 async def _judges(

@@ -10,6 +10,7 @@ from promptls.datasets.dataset import Row
 from promptls.experiments.judges import Judges, RowAccount
 from promptls.experiments.plan import Plan
 from promptls.experiments.row_result import Score
+from promptls.experiments.under_way import CallNote
 from promptls.metrics.binding import bound_arguments
 from promptls.metrics.metric import Metric
 from promptls.models.keys import KeyMask
@@ -42,16 +43,20 @@ class Scorer:
         response: str,
         answer: Mapping[str, Any],
         repeat: int,
+        note: CallNote,
         again: Collection[str] | None = None,
     ) -> Scored:
-        """What all metrics say, or those that are asked `again`; those that ask judges are asked at once."""
+        """What all metrics say, or those that are asked `again`; those that ask judges are asked at once.
+
+        `note` is told of each call of a judge.
+        """
         metrics = [each for each in self._plan.metrics if again is None or each.name in again]
         accounts: dict[str, RowAccount] = {}
         asked: dict[str, Mapping[str, Any]] = {}
         for metric in metrics:
             if (asks := self._plan.asks.get(metric.name)) is not None:
                 account = accounts[metric.name] = RowAccount()
-                asked[metric.name] = self._judges.of(asks, repeat, account, again=again is not None)
+                asked[metric.name] = self._judges.of(asks, repeat, account, note, again=again is not None)
         scores = [self._score(metric, row, response, answer, asked.get(metric.name)) for metric in metrics]
         found = await asyncio.gather(*scores) if asked else [await score for score in scores]
         by_name = {metric.name: score for metric, score in zip(metrics, found, strict=True)}

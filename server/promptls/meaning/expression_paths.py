@@ -14,7 +14,7 @@ from promptls.meaning.paths import (
     with_optional_end,
     without_views,
 )
-from promptls.syntax.jinja.expected import BY_ELEMENTS_KEY
+from promptls.syntax.jinja.expectation import BY_ELEMENTS_KEY
 from promptls.syntax.jinja.nodes import (
     Attribute,
     Call,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -27,10 +27,13 @@ class SteadyEmbeddings:
         self._model = model
         self._steadily = steadily
 
-    async def embed(self, texts: Sequence[str]) -> Embeddings:
-        """The vectors of `texts`; raises `ModelError` when the last attempt fails."""
+    async def embed(self, texts: Sequence[str], before: Callable[[], None] | None = None) -> Embeddings:
+        """The vectors of `texts`; raises `ModelError` when the last attempt fails.
+
+        `before` is called once, right before the first request is sent.
+        """
         about = sum(map(len, texts)) // 4
-        return await self._steadily.ask(lambda: self._model.embed(texts), about)
+        return await self._steadily.ask(lambda: self._model.embed(texts), about, before)
 
     async def close(self) -> None:
         """What the model holds is freed."""

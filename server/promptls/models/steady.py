@@ -41,8 +41,16 @@ class Steadily:
         self._timeout = timeout
         self._has_answered = False
 
-    async def ask(self, attempt: Callable[[], Awaitable[_Answer]], tokens: int) -> _Answer:
-        """What `attempt` gives, which takes about `tokens`; raises `ModelError` when the last one fails."""
+    async def ask(
+        self,
+        attempt: Callable[[], Awaitable[_Answer]],
+        tokens: int,
+        before: Callable[[], None] | None = None,
+    ) -> _Answer:
+        """What `attempt` gives, which takes about `tokens`; raises `ModelError` when the last one fails.
+
+        `before` is called once, when it is this request's turn and before it is sent; raises what it does.
+        """
         from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
         attempts = AsyncRetrying(
@@ -56,6 +64,8 @@ class Steadily:
             async for each in attempts:
                 with each:
                     await self._pace.turn(tokens)
+                    if before is not None and each.retry_state.attempt_number == 1:
+                        before()
                     return await self._attempt(attempt)
         except ModelError as error:
             raise self._masked(error) from None
@@ -116,11 +126,16 @@ class SteadyModel:
         *,
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
+        before: Callable[[], None] | None = None,
     ) -> Completion:
-        """The model's answer; raises `ModelError` when the last attempt fails."""
+        """The model's answer; raises `ModelError` when the last attempt fails.
+
+        `before` is called once, right before the first request is sent.
+        """
         completion = await self._steadily.ask(
             lambda: self._model.complete(messages, parameters=parameters, json_schema=json_schema),
             _about_tokens(messages, parameters),
+            before,
         )
         text = self._mask.mask(completion.text)
         return completion if text == completion.text else replace(completion, text=text)

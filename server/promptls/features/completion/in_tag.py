@@ -23,7 +23,8 @@ from promptls.features.completion.made import made, placed
 from promptls.features.completion.place import TagPlace
 from promptls.features.completion.request import Request
 from promptls.meaning.header import OPENING
-from promptls.syntax.jinja.expected import Expected, expected_in_tag
+from promptls.syntax.jinja.expectation import Expected
+from promptls.syntax.jinja.expected import expected_in_tag
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.span import Span
 

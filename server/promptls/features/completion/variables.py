@@ -15,7 +15,7 @@ from promptls.meaning.scopes import Binding
 from promptls.meaning.shape import UNKNOWN
 from promptls.meaning.visible import own_names
 from promptls.syntax.jinja.builtins import FUNCTIONS, filter_signature, test_signature
-from promptls.syntax.jinja.expected import Expected
+from promptls.syntax.jinja.expectation import Expected
 from promptls.syntax.jinja.nodes import Name
 from promptls.syntax.jinja.open_call import open_call
 from promptls.syntax.jinja.scan import Tag

@@ -91,3 +91,34 @@ def _group_start(tokens: Sequence[Token]) -> int | None:
             is_call = index > 0 and is_called(list(tokens[:index]))
             return None if is_call else tokens[index].start
     return None
+
+
+def compared_before(text: str, inner_start: int, before: list[Token]) -> Expression | None:
+    """What the value behind these tokens is compared with."""
+    if not before or before[-1].text not in {"==", "!="}:
+        return None
+    return operand_before(text, inner_start, before[-1].start)
+
+
+def looked_for_before(
+    text: str, inner_start: int, before: list[Token], brackets: Sequence[int]
+) -> Expression | None:
+    """What is looked for in the list that is being written: `tone` of `tone not in ['dry', `."""
+    opening = brackets[-1] if brackets else 0
+    if opening == 0 or before[opening].text not in {"[", "("} or before[opening - 1].text != "in":
+        return None
+    is_negated = opening > 1 and before[opening - 2].text == "not"
+    return operand_before(text, inner_start, before[opening - 1 - is_negated].start)
+
+
+def last_at_depth_zero(tokens: Sequence[Token], *texts: str) -> int | None:
+    """The index of the last of these words or operators outside every bracket."""
+    depth, found = 0, None
+    for index, token in enumerate(tokens):
+        if token.kind == "operator" and token.text in CLOSING_OF:
+            depth += 1
+        elif token.kind == "operator" and token.text in CLOSING_OF.values():
+            depth -= 1
+        elif depth == 0 and token.kind in {"operator", "name"} and token.text in texts:
+            found = index
+    return found
