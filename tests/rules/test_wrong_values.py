@@ -19,6 +19,9 @@ from support.fixture import MAIN, found_in, opened
 
 VALUES = (
     *("[[a], {b: c}]", "{a: [b], [c, d]: e}", "3", "true", "null", "x", "2024-01-01", "&a [*a]", '""'),
+    # Keys of several kinds in one mapping, and what holds itself.
+    "[{~: a, b: c, 1: d}, {~: a, b: c, 1: d}, {2024-01-01: {2024-01-01: e, ~: 1, [x]: 1, z: 2}}]",
+    "[{text: &a [*a]}, {text: &b {c: *b}}, {text: &b {c: *b}}]",
     # Names that no file can have.
     *(r'"\uD800/a.csv"', r'"\0/a.csv"', r'{a: {dataset: "\uD800/a.csv", metrics: ["\0.py:b"]}}'),
 )

@@ -42,10 +42,10 @@ examples:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
+from promptls.meaning.canonical import canonical_text
 from promptls.rules.aspects import declarations
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, RelatedPlace, Rule
 
@@ -56,7 +56,7 @@ def check(context: FileContext) -> Iterator[Finding]:
     seen: dict[str, tuple[int, Any]] = {}
     for number, example in enumerate(context.template.declarations.examples, start=1):
         inputs = {key: value for key, value in example.data.items() if key != output}
-        key = json.dumps(inputs, sort_keys=True, default=str)
+        key = canonical_text(inputs)
         span = example.entries[0].key.span if example.entries else example.span
         if inputs and key in seen:
             earlier, place = seen[key]
