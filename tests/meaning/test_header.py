@@ -51,6 +51,19 @@ def test_one_wrong_key_costs_no_other() -> None:
     assert set(settings.experiments or ()) == {"good"}
 
 
+@pytest.mark.parametrize("wrong", ["temprature: 3", "temperature: hot", "budget: {calls: 0}", "models: x"])
+def test_what_is_wrong_in_an_experiment_costs_its_key_alone(wrong: str) -> None:
+    text = f"{{#---\nexperiments: {{one: {{dataset: d, metrics: [m], {wrong}}}}}\n---#}}\n{PART}"
+    declared = Template(Source.of(text)).declarations
+
+    assert len(declared.problems) == 1
+    assert (declared.settings.experiments or {})["one"].metrics == ["m"]
+
+
+def test_a_misspelt_key_hides_no_mistake_in_the_key_that_is_meant() -> None:
+    assert [place for place, _ in problems("token_limit: many\ntoken_limits: 5")] == ["many", "token_limits"]
+
+
 def test_inputs_are_declared_by_a_list_or_a_mapping() -> None:
     listed = Template(Source.of("{#---\ninput_keys: [a, b]\n---#}\n" + PART)).declarations.inputs
     mapped = Template(

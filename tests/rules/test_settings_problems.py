@@ -24,6 +24,28 @@ def test_an_unknown_rule_of_the_editor_has_no_place(tmp_path: Path) -> None:
     assert problem.place is None
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ('roles = []\nencoding = "o200k_bas"', 1, "`encoding`: there is no encoding, and no model"),
+        ('functions = "no.py"', 0, "`functions`: there is no file `no.py`"),
+        ('default_model = "ecko"', 0, "`default_model`: there is no model `ecko`; did you mean `echo`?"),
+        ('judge = "ecko"', 0, "`judge`: there is no model `ecko`; did you mean `echo`?"),
+        ('[models.a]\nprovider = "opnai"\nmodel = "x"', 1, "model `a`: "),
+    ],
+)
+def test_a_name_that_leads_to_nothing_is_a_problem_at_its_line(
+    tmp_path: Path, text: str, line: int, message: str
+) -> None:
+    (tmp_path / "promptls.toml").write_text(text, "utf-8")
+
+    (problem,) = settings_problems(find_project(tmp_path / "a.yml.j2"))
+
+    assert problem.message.startswith(message)
+    assert problem.place is not None
+    assert problem.place.line == line
+
+
 EXPERIMENTS = """\
 [experiments.one]
 dataset = "rows.csv"

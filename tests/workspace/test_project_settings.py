@@ -59,6 +59,11 @@ def test_a_wrong_key_is_a_problem_with_its_line_and_the_rest_counts(prompt: Path
         ("encodin = 'x'", 0, "there is no setting `encodin`; did you mean `encoding`"),
         ("\ntoken_limit = -3", 1, "the setting `token_limit` is wrong: input should be greater than 0"),
         ("encoding = 'x'\nroles = 'user'", 1, "the setting `roles` is wrong"),
+        (
+            "[models.x]\nprovider = 'echo'\n[models.y]\nprovider = 'echo'\nmodel = 'm'",
+            0,
+            "the setting `models.x.model` is wrong: field required",
+        ),
         ("a = \n", 0, "the file is not valid TOML"),
         ("[a]\nb = [1,\n", None, "the file is not valid TOML"),
     ],

@@ -217,7 +217,11 @@ def _validated(
         for found in invalid
         if found.is_unknown_key
     }
-    return settings, tuple(_problem(tree, found) for found in invalid if found.path not in misspelt)
+    return settings, tuple(
+        _problem(tree, found)
+        for found in invalid
+        if found.path not in misspelt or _node_at(tree, found.path) is not None
+    )
 
 
 def _problem(tree: Mapping, found: Invalid) -> HeaderProblem:

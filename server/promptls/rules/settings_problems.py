@@ -18,15 +18,17 @@ from promptls.workspace.project_settings import ProjectFile, SettingsProblem, pl
 def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
     """The problems of the settings themselves, and of the names in them that lead to nothing.
 
-    These are rules whose severity is set, and the data sets, metrics and models of experiments, as far as
-    the rules for them are not off.
+    These are rules whose severity is set, the encoding, the functions file, models, and the data sets,
+    metrics and models of experiments, as far as the rules for them are not off.
     """
     found = (
         *project.problems,
         *_unknown_rules(project),
+        *_unknown_encoding(project),
+        *_missing_functions(project),
         *_unknown_in_experiments(project),
         *_wrong_metrics(project),
-        *_wrong_judges(project),
+        *_wrong_models(project),
     )
     return tuple(sorted(found, key=_order))
 
@@ -41,6 +43,30 @@ def _unknown_rules(project: ProjectFile) -> Iterator[SettingsProblem]:
         if name not in RULES_BY_NAME:
             place = place_of_setting(project, ("rules", name))
             yield SettingsProblem(place, f"there is no rule `{name}`{did_you_mean(name, RULES_BY_NAME)}")
+
+
+def _unknown_encoding(project: ProjectFile) -> Iterator[SettingsProblem]:
+    from promptls.tokens.encodings import ENCODING_NAMES, UnknownEncodingError, encoding_name
+
+    name = project.settings.encoding
+    if name in ENCODING_NAMES:
+        return
+    try:
+        encoding_name(name)
+    except UnknownEncodingError as error:
+        said = str(error)
+        yield SettingsProblem(
+            place_of_setting(project, ("encoding",)), f"`encoding`: {said[:1].lower()}{said[1:]}"
+        )
+
+
+def _missing_functions(project: ProjectFile) -> Iterator[SettingsProblem]:
+    named = project.settings.functions
+    if named and not (project.root / named).is_file():
+        place = place_of_setting(project, ("functions",))
+        yield SettingsProblem(
+            place, f"`functions`: there is no file `{named}` in the folder of these settings"
+        )
 
 
 def _unknown_in_experiments(project: ProjectFile) -> Iterator[SettingsProblem]:
@@ -83,15 +109,20 @@ def _wrong_metrics(project: ProjectFile) -> Iterator[SettingsProblem]:
                 yield SettingsProblem(place, f"metric `{name}`: {objection.text}")
 
 
-def _wrong_judges(project: ProjectFile) -> Iterator[SettingsProblem]:
-    """The models that judge, or make embeddings, and that nobody knows."""
+def _wrong_models(project: ProjectFile) -> Iterator[SettingsProblem]:
+    """The models, by what they are named for, that nobody knows."""
     if severity_of(RULES_BY_NAME["unknown-model"], project.settings) is None:
         return
     for name, metric in project.settings.metrics.items():
         for key, wrong_model in metric_models(metric, project.settings):
             place = place_of_setting(project, ("metrics", name, key))
             yield SettingsProblem(place, f"metric `{name}`: {wrong_model.text}")
-    judge = project.settings.judge
-    objection = model_objection(judge, project.settings) if judge is not None else None
-    if objection is not None:
-        yield SettingsProblem(place_of_setting(project, ("judge",)), f"`judge`: {objection.text}")
+    for key, model in (("judge", project.settings.judge), ("default_model", project.settings.default_model)):
+        objection = model_objection(model, project.settings) if model is not None else None
+        if objection is not None:
+            yield SettingsProblem(place_of_setting(project, (key,)), f"`{key}`: {objection.text}")
+    for name in project.settings.models:
+        objection = model_objection(name, project.settings)
+        if objection is not None:
+            place = place_of_setting(project, ("models", name, "provider"))
+            yield SettingsProblem(place, f"model `{name}`: {objection.text}")

@@ -29,7 +29,8 @@ class Invalid(NamedTuple):
 def valid_part(model: type[Model], values: Mapping[str, Any]) -> tuple[Model, tuple[Invalid, ...]]:
     """`values` as `model`, without what is not valid, and that.
 
-    One wrong entry of a mapping, such as an experiment or a rule's severity, costs that entry.
+    A wrong value costs its key alone; where what is left is not valid without it, such as an experiment
+    without a data set, it costs the entry of the mapping that it stands in.
     """
     from pydantic import ValidationError
 
@@ -37,25 +38,32 @@ def valid_part(model: type[Model], values: Mapping[str, Any]) -> tuple[Model, tu
         return model.model_validate(dict(values)), ()
     except ValidationError as error:
         invalid = _invalid(error, values)
-    try:
-        return model.model_validate(_without(values, [found.path[:2] for found in invalid])), invalid
-    except ValidationError as error:
-        wrong = {str(found["loc"][0]) for found in error.errors(include_url=False) if found["loc"]}
-        wrong |= {str(found.path[0]) for found in invalid if found.path}
-        rest = {key: value for key, value in values.items() if key not in wrong}
-        return model.model_validate(rest), invalid
+    for depth in (None, 2):
+        try:
+            return model.model_validate(_without(values, [found.path[:depth] for found in invalid])), invalid
+        except ValidationError as left:
+            error = left
+    wrong = {str(found["loc"][0]) for found in error.errors(include_url=False) if found["loc"]}
+    wrong |= {str(found.path[0]) for found in invalid if found.path}
+    rest = {key: value for key, value in values.items() if key not in wrong}
+    return model.model_validate(rest), invalid
 
 
 def _without(values: Mapping[str, Any], paths: list[tuple[str | int, ...]]) -> dict[str, Any]:
+    """`values` without what `paths` lead to: a list goes whole, and what misses a key goes with it."""
     rest = dict(values)
     for path in paths:
-        first = str(path[0])
-        given, inner = values.get(first), rest.get(first)
-        if len(path) > 1 and isinstance(given, dict) and path[1] in given and isinstance(inner, dict):
-            rest[first] = {key: value for key, value in inner.items() if key != path[1]}
-        else:
-            rest.pop(first, None)
+        _drop(rest, path)
     return rest
+
+
+def _drop(mapping: dict[Any, Any], path: tuple[str | int, ...]) -> None:
+    inner = mapping.get(path[0])
+    if len(path) > 1 and isinstance(inner, dict) and path[1] in inner:
+        mapping[path[0]] = inner = dict(inner)
+        _drop(inner, path[1:])
+    else:
+        mapping.pop(path[0], None)
 
 
 def _invalid(error: Any, values: Mapping[str, Any]) -> tuple[Invalid, ...]:

@@ -150,13 +150,24 @@ def _validated(
     }
     problems = [
         SettingsProblem(
-            FilePlace(file, *next(reversed(_places_of(text, found.path)), (None, None))) if file else None,
+            FilePlace(file, *next(reversed(_places_of(text, _written(values, found.path))), (None, None)))
+            if file
+            else None,
             _message(found),
         )
         for found in invalid
         if found.is_unknown_key or found.path not in misspelt
     ]
     return settings, tuple(sorted(problems, key=lambda problem: _order(problem.place)))
+
+
+def _written(values: Any, path: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """As much of `path` as leads to something: a name that is missing stands nowhere."""
+    for length, name in enumerate(path):
+        if not (isinstance(values, dict) and name in values):
+            return path[:length]
+        values = values[name]
+    return path
 
 
 def _order(place: FilePlace | None) -> tuple[int, int]:
