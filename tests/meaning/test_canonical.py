@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ from promptls.meaning.canonical import canonical_text
     [
         ({"a": 1, "b": [2]}, {"b": [2], "a": 1}, True),
         ({None: 1, "a": 2, 3: 4}, {3: 4, None: 1, "a": 2}, True),
-        ({datetime.date(2024, 1, 2): 1}, {datetime.date(2024, 1, 2): 1}, True),
+        ({dt.date(2024, 1, 2): 1}, {dt.date(2024, 1, 2): 1}, True),
         ({"a": 1}, {"a": "1"}, False),
         ({"a": 1}, {"a": True}, False),
         ({"1": "a"}, {1: "a"}, False),
