@@ -38,15 +38,19 @@ def valid_part(model: type[Model], values: Mapping[str, Any]) -> tuple[Model, tu
         return model.model_validate(dict(values)), ()
     except ValidationError as error:
         invalid = _invalid(error, values)
-    for depth in (None, 2):
-        try:
-            return model.model_validate(_without(values, [found.path[:depth] for found in invalid])), invalid
-        except ValidationError as left:
-            error = left
-    wrong = {str(found["loc"][0]) for found in error.errors(include_url=False) if found["loc"]}
-    wrong |= {str(found.path[0]) for found in invalid if found.path}
-    rest = {key: value for key, value in values.items() if key not in wrong}
-    return model.model_validate(rest), invalid
+    valid = _whole(model, _without(values, [found.path for found in invalid])) or _whole(
+        model, _without(values, [found.path[:2] for found in invalid])
+    )
+    return valid or model.model_validate(_without(values, [found.path[:1] for found in invalid])), invalid
+
+
+def _whole(model: type[Model], values: Mapping[str, Any]) -> Model | None:
+    from pydantic import ValidationError
+
+    try:
+        return model.model_validate(values)
+    except ValidationError:
+        return None
 
 
 def _without(values: Mapping[str, Any], paths: list[tuple[str | int, ...]]) -> dict[str, Any]:
