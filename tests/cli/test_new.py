@@ -24,9 +24,6 @@ def written(folder: Path) -> set[str]:
 def test_what_is_written_has_no_findings_and_is_laid_out(
     kind: str, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if kind == "evaluation" and "experiment" in words:
-        assert main(["new", "first", "--kind", kind, *words]) == 2
-        return
     assert main(["new", "first", "--kind", kind, *words]) == 0
     capsys.readouterr()
 
@@ -46,6 +43,20 @@ def test_what_is_written_renders_and_its_experiment_runs(
     assert "What is the capital of France?" in capsys.readouterr().out
     assert main(["run", "first.yml.j2"]) == 0
     assert "string_presence" in capsys.readouterr().out
+
+
+def test_an_evaluation_prompt_asks_the_rows_beside_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "promptls.toml").write_text('default_model = "echo:echo"\n')
+
+    assert main(["new", "first", "--kind", "evaluation", "--with", "experiment"]) == 0
+    assert "next: promptls run first.yml.j2" in capsys.readouterr().out
+    assert main(["render", "first.yml.j2", "--viewer", "--row", "2"]) == 0
+    assert "How many legs does a spider have?" in capsys.readouterr().out
+    assert main(["run", "first.yml.j2"]) == 0
+    assert "string_presence" in capsys.readouterr().out
+    assert main(["new", "second", "--kind", "evaluation", "--with", "sample"]) == 2
 
 
 @pytest.mark.parametrize(

@@ -62,9 +62,9 @@ def execute(arguments: argparse.Namespace) -> int:
             f"`{arguments.name}` is no name for a prompt", remedy="write letters, digits, `_`, `-` and `.`"
         )
     beside = {*arguments.beside, *(() if arguments.alone else _DEFAULT)}
-    if arguments.kind == "evaluation" and {"sample", "experiment"} & set(arguments.beside):
+    if arguments.kind == "evaluation" and "sample" in arguments.beside:
         raise WrongUse(
-            "OpenCompass renders and runs an evaluation prompt: it has neither samples nor experiments here",
+            "the rows of the data set are what an evaluation prompt is shown with, not samples",
             remedy="write `--with dataset`, or choose another `--kind`",
         )
     files = {path.parent / file: text for file, text in new_prompt(name, arguments.kind, beside).items()}
@@ -85,8 +85,6 @@ def execute(arguments: argparse.Namespace) -> int:
     for file in files:
         print(f"wrote {shown_path(file)}")
     prompt = shown_path(next(iter(files)))
-    if arguments.kind == "evaluation":
-        print(f"next: promptls check {prompt}")
-    else:
-        print(f"next: promptls {'run' if 'experiment' in beside else 'render'} {prompt}")
+    shows = f"render {prompt} --viewer" if arguments.kind == "evaluation" else f"render {prompt}"
+    print(f"next: promptls {f'run {prompt}' if 'experiment' in beside else shows}")
     return 0

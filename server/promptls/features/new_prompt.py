@@ -79,8 +79,7 @@ id,question,expected
 def new_prompt(name: str, kind: NewKind, beside: Collection[Beside]) -> dict[str, str]:
     """The texts of the new files by their paths from the prompt's folder, the prompt's own first.
 
-    An experiment brings its dataset with it. An evaluation prompt is rendered and run by
-    OpenCompass, so that it has neither samples nor experiments.
+    An experiment brings its dataset with it. The rows of an evaluation prompt are its samples.
     """
     files = {f"{name}.yml.j2": "".join(_prompt(name, kind, beside))}
     if "sample" in beside and kind != "evaluation":
@@ -94,17 +93,17 @@ def beginnings(path: str) -> Iterator[tuple[str, str]]:
     """What an empty file at `path` can begin with: the title of each choice, and the text."""
     name = next((Path(path).name[: -len(end)] for end in ENDINGS if path.endswith(end)), "prompt")
     for kind in KINDS:
-        words = {
-            "parts": "a parts template",
-            "object": "a prompt object",
-            "evaluation": "an evaluation prompt",
-        }
-        yield f"Begin {words[kind]}", next(iter(new_prompt(name, kind, ()).values()))
+        yield f"Begin {_WORDS[kind]}", next(iter(new_prompt(name, kind, ()).values()))
 
 
 def _prompt(name: str, kind: NewKind, beside: Collection[Beside]) -> Iterator[str]:
+    dataset = flow(f"datasets/{name}.csv")
     if kind == "evaluation":
+        if "dataset" in beside or "experiment" in beside:
+            yield f"path: {dataset}\n"
         yield _EVALUATION
+        if "experiment" in beside:
+            yield _experiment(dataset)
         return
     if kind == "parts":
         yield "{#---\n"
@@ -115,8 +114,13 @@ def _prompt(name: str, kind: NewKind, beside: Collection[Beside]) -> Iterator[st
     if "sample" in beside:
         yield f"samples: {flow(f'samples/{name}.yml')}\n"
     if "experiment" in beside:
-        dataset = flow(f"datasets/{name}.csv")
-        yield f"experiments:\n  answers:\n    dataset: {dataset}\n    metrics: [string_presence]\n"
-        yield "    temperature: 0\n    max_tokens: 60\n"
+        yield _experiment(dataset)
     if kind == "parts":
         yield f"---#}}\n{_PARTS}"
+
+
+def _experiment(dataset: str) -> str:
+    return (
+        f"experiments:\n  answers:\n    dataset: {dataset}\n    metrics: [string_presence]\n"
+        "    temperature: 0\n    max_tokens: 60\n"
+    )
