@@ -111,6 +111,22 @@ def test_a_date_that_does_not_exist_is_a_failure() -> None:
     assert failure("- {name: a, content: 2024-02-31}").kind == "yaml"
 
 
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("sections: [a]", "AttributeError"),
+        ("other: 1\nsections: [a]", "TypeError"),
+        ("!!set {sections}", "AttributeError"),
+        ("sections", "TypeError"),
+        ("5", "TypeError"),
+    ],
+)
+def test_a_document_without_list_fails_as_in_prompt_poet(text: str, cause: str) -> None:
+    with pytest.raises(PromptPoetError, match="not a list") as caught:
+        parts(text)
+    assert caught.value.cause == cause
+
+
 @pytest.mark.parametrize("opener", ["[", "- ", "{a: ", "? "])
 def test_nesting_that_would_crash_the_process_is_refused(opener: str) -> None:
     with pytest.raises(PromptPoetError, match="nested more than 500 deep"):

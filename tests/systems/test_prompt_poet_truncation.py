@@ -60,6 +60,28 @@ def test_what_cannot_be_truncated_is_told(
         truncate(priorities, [5] * len(priorities), limit, step)
 
 
+@pytest.mark.parametrize(
+    ("presets", "limit", "left"),
+    [
+        (["abc", None], 4, (1,)),
+        ([[1], None], 10, (0, 1)),
+        (["", None], 10, (0, 1)),
+        (["abc", None], 10, None),
+        ([{"a": 1}, None], 10, None),
+        ([None, b"ab"], 4, None),
+    ],
+)
+def test_preset_tokens_that_stay_must_be_lists(
+    presets: list[Any], limit: int, left: tuple[int, ...] | None
+) -> None:
+    if left is None:
+        with pytest.raises(PromptPoetError, match="presets `tokens` that are no list") as caught:
+            truncate([1, 0], [3, 3], limit, 1, presets)
+        assert caught.value.cause == "TypeError"
+    else:
+        assert truncate([1, 0], [3, 3], limit, 1, presets).kept == left
+
+
 @given(
     st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 9)), max_size=8),
     st.integers(1, 40),

@@ -105,6 +105,7 @@ def _result(case: Case, path: str) -> dict[str, Any]:
 def _truncated(case: Case, parts: tuple[PromptPart, ...], tokens: list[int]) -> list[Any]:
     """What is left after each truncation; without a limit, Prompt Poet leaves what the one before left."""
     priorities = [part.truncation_priority for part in parts]
+    presets = [part.tokens for part in parts]
     everything = left = real.plain([part.name for part in parts])
     found = []
     for given, step in case.truncations:
@@ -112,7 +113,9 @@ def _truncated(case: Case, parts: tuple[PromptPart, ...], tokens: list[int]) -> 
         if limit == NO_LIMIT:
             found.append(left)
             continue
-        kept = _attempt(lambda limit=limit, step=step: truncate(priorities, tokens, limit, step).kept)
+        kept = _attempt(
+            lambda limit=limit, step=step: truncate(priorities, tokens, limit, step, presets).kept
+        )
         if not isinstance(kept, dict):
             left = [everything[index] for index in kept]
         elif kept["error"] == "TruncationError":

@@ -116,8 +116,8 @@ class RenderedPrompt:
         is looked at each time, whatever was removed before.
 
         Raises PromptError of kind `truncation` for a limit or a step below 1, a limit without a step, a
-        priority that is no number, and where removing all that may go is not enough; and of kind
-        `tokens`, as `tokens` does.
+        priority that is no number, preset tokens that are no list, and where removing all that may go is
+        not enough; and of kind `tokens`, as `tokens` does.
         """
         whole = self._whole or self
         limit = self._counting.token_limit if token_limit is None else token_limit
@@ -126,7 +126,8 @@ class RenderedPrompt:
             return whole
         priorities = [part.truncation_priority for part in whole.parts]
         try:
-            result = truncate(priorities, whole.tokens.parts, limit, step)
+            presets = [part.tokens for part in whole.parts]
+            result = truncate(priorities, whole.tokens.parts, limit, step, presets)
         except PromptPoetError as error:
             raise self._failure(error) from error
         return replace(

@@ -68,7 +68,7 @@ def build_parts(
             "parts",
             f"The rendered document is {what}: a parts template is a list of parts, each with "
             "`- name:` and `content:`.",
-            cause="TypeError",
+            cause=_cause_without_list(loaded),
         )
     parts: list[PromptPart] = []
     for index, item in enumerate(loaded):
@@ -84,6 +84,13 @@ def build_parts(
             part = replace(part, content=clean_content(part.content, markers))
         parts.append(part)
     return tuple(parts)
+
+
+def _cause_without_list(loaded: Any) -> str:
+    """What Prompt Poet raises at a document that is no list: it goes through whatever it can."""
+    first = next(iter(loaded), None) if isinstance(loaded, dict | set) else None
+    # It asks what has the word in it for the sections first.
+    return "AttributeError" if isinstance(first, str) and "sections" in first else "TypeError"
 
 
 def joined(parts: Sequence[PromptPart]) -> str:

@@ -39,12 +39,19 @@ class Truncation:
 
 
 def truncate(
-    priorities: Sequence[Any], tokens: Sequence[int], token_limit: int, truncation_step: int | None
+    priorities: Sequence[Any],
+    tokens: Sequence[int],
+    token_limit: int,
+    truncation_step: int | None,
+    presets: Sequence[Any] = (),
 ) -> Truncation:
     """The parts that stay, given each part's truncation priority and tokens, in document order.
 
+    `presets` are the `tokens` that the template itself gives its parts; None for a part without them.
+
     Raises PromptPoetError of kind `truncation` for a limit or step below 1, a priority that is no
-    number, and where removing every part that may go still leaves more than `token_limit` tokens.
+    number, preset tokens of a part that stays that are no list, and where removing every part that may
+    go still leaves more than `token_limit` tokens.
     """
     everything = tuple(range(len(tokens)))
     total = sum(tokens)
@@ -64,6 +71,15 @@ def truncate(
     to_remove = math.ceil(max(0, total - token_limit) / truncation_step) * truncation_step
     removed = _removed(blocks, tokens, to_remove)
     after = total - sum(tokens[index] for index in removed)
+    for index, preset in enumerate(presets):
+        # Prompt Poet joins the tokens of all that is left, and only lists join.
+        if index not in removed and preset and not isinstance(preset, list):
+            raise PromptPoetError(
+                "truncation",
+                f"Part {index + 1} presets `tokens` that are no list but a value of type "
+                f"{type(preset).__name__}, so what is left cannot be joined: write a list of ids.",
+                cause="TypeError",
+            )
     if after > token_limit:
         why = "no part has a positive `truncation_priority`" if not blocks else "nothing more may be removed"
         raise PromptPoetError(
