@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,9 +83,9 @@ class Folder:
         (self.path / "rows.csv").write_text("\n".join(["id,text,answer", *lines, ""]), encoding="utf-8")
         return self
 
-    def serve(self, server: ModelServer, **settings: str) -> Folder:
+    def serve(self, server: ModelServer, **settings: str | float) -> Folder:
         lines = ["[models.office]", 'provider = "openai"', 'model = "small"', f'base_url = "{server.url}"']
-        lines += [f'{name} = "{value}"' for name, value in settings.items()]
+        lines += [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
         (self.path / "promptls.toml").write_text("\n".join(lines), encoding="utf-8")
         return self
 

@@ -16,5 +16,5 @@ def read_journal(path: Path) -> Iterator[RowResult]:
         for line in stream:
             with contextlib.suppress(ValueError, KeyError, TypeError):
                 value = json.loads(line)
-                if "run" not in value:
+                if "run" not in value and "call" not in value:
                     yield RowResult.from_json(value)

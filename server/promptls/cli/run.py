@@ -107,6 +107,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     spending.add_argument("--dry-run", action="store_true", help="say what would be done, and stop there")
     spending.add_argument("--yes", "-y", action="store_true", help="do not ask, whatever it costs")
     spending.add_argument("--fresh", action="store_true", help="ask again what was answered before")
+    spending.add_argument(
+        "--leave-unsure",
+        action="store_true",
+        help="with --resume, make no call that may have been paid for when the run broke off",
+    )
     spending.add_argument("--max-calls", metavar="N", type=whole_number, help="stop after N calls")
     spending.add_argument("--max-tokens", metavar="N", type=whole_number, help="stop after N tokens")
     spending.add_argument("--max-cost", metavar="DOLLARS", type=dollars, help="stop after so many US dollars")
@@ -166,6 +171,10 @@ def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
     named = arguments.resume or arguments.retry_errors
     if not arguments.files and not named:
         raise WrongUse("`promptls run` needs FILE", remedy="`promptls run --help` shows the options")
+    if arguments.leave_unsure and not arguments.resume:
+        raise WrongUse(
+            "`--leave-unsure` is for a run that broke off", remedy="name it: `promptls run --resume RUN`"
+        )
     if named and (arguments.files or arguments.model or arguments.rows or arguments.experiment):
         raise WrongUse(
             f"the run `{named}` already says its prompt, its models and its rows",
@@ -187,6 +196,7 @@ def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
             resume=arguments.resume,
             retry_errors=arguments.retry_errors,
             fresh=arguments.fresh,
+            leave_unsure=arguments.leave_unsure,
             yes=arguments.yes,
             only_plan=arguments.dry_run,
             leave_one_out=arguments.leave_one_out,
@@ -264,6 +274,8 @@ def _heading(prepared: Prepared) -> str:
         )
     if (journal := continued.journal) is not None:
         lines.append(paint(f"{journal.count:,} of {plan.results:,} results are there already", "dim"))
+    if planned.unsure is not None:
+        lines.append(paint(planned.unsure, "yellow"))
     if planned.calls and any(_may_be_long(experiment, model) for model in experiment.models):
         lines.append(paint("answers may be long, which takes time here: `max_tokens` limits them", "dim"))
     if planned.failing:

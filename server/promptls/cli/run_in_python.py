@@ -72,6 +72,8 @@ def _run(written: WrittenRequest, arguments: argparse.Namespace) -> Finished | N
         with contextlib.redirect_stdout(sys.stderr), prepared_written(written) as ready:
             if not arguments.json:
                 print(_heading(ready, folder), file=output, flush=True)
+                if ready.planned.unsure is not None:
+                    print(paint(ready.planned.unsure, "yellow", output), file=output, flush=True)
             if request.only_plan:
                 if arguments.json:
                     with contextlib.redirect_stdout(output):

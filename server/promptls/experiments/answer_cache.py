@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import sqlite3
 import time
 import zlib
@@ -96,6 +97,11 @@ class AnswerCache:
             return None
         return found if isinstance(found, list) else None
 
+    def sync(self) -> None:
+        """What was kept so far survives a power cut; another thread may ask for it."""
+        with contextlib.suppress(OSError), self.path.with_name(f"{FILE}-wal").open("r+b") as log:
+            os.fsync(log.fileno())
+
     def close(self) -> None:
         """The file is closed."""
         connection, self._connection = self._connection, None
@@ -167,7 +173,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     make_cache_folder(path.parent)
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS)
     try:
-        # An answer survives the death of the process at once; only a power cut may take the last ones.
+        # An answer survives the death of the process at once; a power cut may take those since `sync`.
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.executescript(_TABLES)

@@ -16,7 +16,7 @@ from promptls.experiments.plan import AnswerKeys, Plan, parameters_of
 from promptls.experiments.row_rendering import RenderedRow
 from promptls.experiments.row_result import RowResult, Score
 from promptls.experiments.scoring import Scorer
-from promptls.experiments.under_way import ResultCallNote, call_note
+from promptls.experiments.under_way import LEFT_ERROR, ResultCallNote, call_note
 from promptls.models.keys import KeyMask
 from promptls.models.model import Completion, ModelError
 from promptls.models.prices import Price
@@ -148,6 +148,11 @@ class Asker:
             judge_failure=None if account.answered else account.failure,
             judged=account.answered,
         )
+
+    def left(self, row: Row, rendered: RenderedRow, reference: ModelReference, repeat: int) -> Asked:
+        """The error of a row whose call may have been paid for, and is not made a second time."""
+        failed = self._failed(row, reference, repeat, rendered, LEFT_ERROR)
+        return Asked(failed, None, calls=0, tokens=0, cost=0.0)
 
     async def score_again(self, row: Row, prior: RowResult) -> Asked:
         """The result of an earlier asking with the scores that it lacks; its model is not asked."""

@@ -33,6 +33,8 @@ class Planned:
     question: str | None
     judging: int = 0
     """How many of the calls are those of metrics."""
+    unsure: str | None = None
+    """Of a run that is gone on with, which calls may have been paid for already; None where none may."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +27,8 @@ from promptls.experiments.row_choice import FAILING, RowChoice, parse_rows
 from promptls.experiments.row_rendering import RowRenderer, row_renderer
 from promptls.experiments.runner import FROM_THE_START, Continued
 from promptls.experiments.stored_results import good_digests, good_results
+from promptls.experiments.under_way import CallUnderWay, unsure_calls
+from promptls.experiments.unsure_cost import unsure_in_words
 from promptls.settings.header import Engine
 from promptls.text.dollars import in_dollars
 from promptls.text.failure import FilePlace, WrongUse
@@ -65,7 +68,8 @@ async def prepared(request: RunRequest, renderer: RowRenderer | None = None) -> 
         try:
             continued = opened.continued(plan)
             before = _before(experiment, opened.choice)
-            yield Prepared(plan, continued, planned(plan, before))
+            unsure = unsure_in_words(plan, opened.unsure, left=opened.leaves_unsure)
+            yield Prepared(plan, continued, replace(planned(plan, before), unsure=unsure))
         finally:
             plan.close()
     finally:
@@ -83,12 +87,15 @@ class _Opened(NamedTuple):
     retried: RunSummary | None = None
     # A run that asks everything anew, and is gone on with, takes no answers from before it began.
     fresh_since: float | None = None
+    # Calls of the run that is gone on with which may have been paid for, and whether they are left out.
+    unsure: tuple[CallUnderWay, ...] = ()
+    leaves_unsure: bool = False
 
     def continued(self, plan: Plan) -> Continued:
         """What the run goes on from; raises `WrongUse` where it would no longer be the same run."""
         if self.journal is not None and self.header is not None:
             _check_same(plan, self.header, self.journal)
-            return Continued(journal=self.journal, header=self.header)
+            return Continued(journal=self.journal, header=self.header, left=self._left)
         if self.retried is not None:
             again = changed_scoring(plan, manifest_of(self.retried.manifest))
             return Continued(carried=good_results(self.retried, plan, again), run=self.retried.name)
@@ -97,11 +104,18 @@ class _Opened(NamedTuple):
     def is_there(self) -> IsThere | None:
         """What says which askings need no answer, because the run that is gone on with has it."""
         if (journal := self.journal) is not None:
-            return lambda number, model, repeat, _digest: journal.has_answer(number, model, repeat)
+            left = {call[:3] for call in self._left}
+            return lambda number, model, repeat, _digest: (
+                journal.has_answer(number, model, repeat) or (number, model, repeat) in left
+            )
         if self.retried is None:
             return None
         answered = good_digests(self.retried)
         return lambda number, model, repeat, digest: answered.get((number, model, repeat)) == digest
+
+    @property
+    def _left(self) -> tuple[CallUnderWay, ...]:
+        return self.unsure if self.leaves_unsure else ()
 
 
 def planned(plan: Plan, before: RunSummary | None) -> Planned:
@@ -176,7 +190,15 @@ def _resumed(request: RunRequest) -> _Opened:
     experiment = _of_manifest(request, header, path.parent)
     journal = reopen_journal(path)
     journal.read_back([model.name for model in experiment.models], experiment.repeats)
-    return _Opened(*_rows_of(experiment, header), journal, header, fresh_since=_fresh_since(header))
+    since = _fresh_since(header)
+    return _Opened(
+        *_rows_of(experiment, header),
+        journal,
+        header,
+        fresh_since=since,
+        unsure=unsure_calls(journal.under_way, experiment.folder, since),
+        leaves_unsure=request.leave_unsure,
+    )
 
 
 def _retried(request: RunRequest) -> _Opened:

@@ -39,9 +39,9 @@ class RowFunction:
             return RowOutcome(self._checked(value), None)
         except asyncio.TimeoutError as error:
             said = f"TimeoutError: {error}" if str(error) or self.timeout is None else None
-            return _failed(row, said or f"it took longer than {self.timeout:g} seconds")
+            return failed_row(row, said or f"it took longer than {self.timeout:g} seconds")
         except Exception as error:  # noqa: BLE001 - a row that fails must not end the run
-            return _failed(row, f"{type(error).__name__}: {error}")
+            return failed_row(row, f"{type(error).__name__}: {error}")
 
     async def _value(self, row: Any) -> Any:
         if inspect.iscoroutinefunction(self.function):
@@ -58,7 +58,8 @@ class RowFunction:
         return dict(value) if self.model is None else self.model(**value)
 
 
-def _failed(row: Any, message: str) -> RowOutcome:
+def failed_row(row: Any, message: str) -> RowOutcome:
+    """The outcome of a row that has only an error: the row itself, with the error in a column of its own."""
     values = row.model_dump() if isinstance(row, BaseModel) else dict(row)
     column = "error" if "error" not in values else "experiment_error"
     return RowOutcome({**values, column: message}, message)

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from promptls.experiments.ask import Asked, Asker
 from promptls.experiments.at_once import BudgetSpentError, check_spending, done_at_once
 from promptls.experiments.budget import Expected, Spending
 from promptls.experiments.definition import prompt_stem
+from promptls.experiments.disk_sync import synced
 from promptls.experiments.events import Event, Finished, RowFinished, Started, Stopped
 from promptls.experiments.journal import Journal, create_journal
 from promptls.experiments.manifest import begun_manifest, ended_manifest, write_manifest
@@ -25,6 +26,7 @@ from promptls.experiments.results_table import write_table
 from promptls.experiments.row_rendering import RenderedRow
 from promptls.experiments.row_result import RowResult
 from promptls.experiments.tally import Totals, described_metric
+from promptls.experiments.under_way import CallUnderWay
 from promptls.models.model import ModelError
 from promptls.models.reference import ModelReference
 from promptls.text.failure import Failure, FilePlace
@@ -42,7 +44,8 @@ LATELY = 100
 class Asking(NamedTuple):
     """One row that one model is asked about, for the first or a further time.
 
-    `prior` is the result of an earlier asking, which only lacks some of its scores.
+    `prior` is the result of an earlier asking, which only lacks some of its scores; one that `is_left` gets
+    an error and no call.
     """
 
     row: Row
@@ -50,15 +53,21 @@ class Asking(NamedTuple):
     model: ModelReference
     repeat: int
     prior: RowResult | None = None
+    is_left: bool = False
 
 
 class Continued(NamedTuple):
-    """What a run goes on from: an open journal with its header, or good results of another run."""
+    """What a run goes on from: an open journal with its header, or good results of another run.
+
+    `left` are calls that may have been paid for when the run broke off, and are not made again: their rows
+    get an error.
+    """
 
     journal: Journal | None = None
     header: dict[str, Any] | None = None
     carried: Iterable[RowResult] = ()
     run: str | None = None
+    left: Collection[CallUnderWay] = ()
 
 
 FROM_THE_START = Continued()
@@ -129,11 +138,13 @@ class _Run:
         self._unanswered = 0
         self._judged = False
         self._unjudged = 0
+        self._left: frozenset[tuple[int, str, int]] = frozenset()
 
     async def to_its_end(self, continued: Continued, begun: dict[str, Any]) -> tuple[Path, dict[str, Any]]:
         """The run's table, and the manifest beside it, are written."""
         plan, journal = self._plan, self._journal
         try:
+            self._left = frozenset(call[:3] for call in continued.left)
             self._begin(continued, begun)
             self._on_event(
                 Started(
@@ -182,10 +193,12 @@ class _Run:
 
     async def _ask_all(self) -> None:
         """Every result is in the journal; raises `BudgetSpentError` where the budget does not allow that."""
-        async with opened_models(self._plan) as asker:
+        async with opened_models(self._plan, self._journal.note_call) as asker:
             askings = self._askings()
             at_once = min(self._plan.experiment.concurrency, self._plan.results)
-            await done_at_once(lambda: self._work(askings, asker), at_once)
+            cache = [self._plan.cache.sync] if self._plan.cache is not None else []
+            async with synced(self._journal.sync, *cache):
+                await done_at_once(lambda: self._work(askings, asker), at_once)
         check_spending(self._spending, self._journal, self._plan.results, "results")
 
     def _askings(self) -> Iterator[Asking]:
@@ -195,13 +208,16 @@ class _Run:
                 for repeat in range(1, experiment.repeats + 1):
                     if not self._journal.has_answer(row.number, model.name, repeat):
                         prior = self._journal.unscored(row.number, model.name, repeat)
-                        yield Asking(row, rendered, model, repeat, prior)
+                        is_left = (row.number, model.name, repeat) in self._left
+                        yield Asking(row, rendered, model, repeat, prior, is_left)
 
     async def _work(self, askings: Iterator[Asking], asker: Asker) -> None:
         for asking in askings:
-            row, rendered, model, repeat, prior = asking
+            row, rendered, model, repeat, prior, is_left = asking
             expected = Expected()
-            if prior is not None:
+            if is_left:
+                asked = asker.left(row, rendered, model, repeat)
+            elif prior is not None:
                 expected = asker.expected_again()
                 if not self._spending.allows(expected):
                     return

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from promptls.experiments.answer_cache import AnswerCache
 from promptls.models.providers import TABLE
 from promptls.models.reference import ModelReference
 from promptls.text.counted import counted
@@ -40,39 +42,6 @@ class CallUnderWay(NamedTuple):
         return cls(int(number), str(model), int(repeat), str(asked), str(key))
 
 
-class UnsureCalls(NamedTuple):
-    """The calls of a run that broke off which may have been paid for, and about what they cost at least.
-
-    `cost` is in US dollars; None where no price is known.
-    """
-
-    calls: tuple[CallUnderWay, ...] = ()
-    cost: float | None = None
-
-    def is_of(self, number: int, model: str, repeat: int) -> bool:
-        """Whether a call for this result is among them."""
-        return any(call[:3] == (number, model, repeat) for call in self.calls)
-
-    def words(self, ids: Mapping[int, str], *, left: bool) -> str | None:
-        """One sentence that names them, by the ids of their rows; None where there are none."""
-        if not self.calls:
-            return None
-        numbers = sorted({call.number for call in self.calls})
-        named = [f"{number} (id {ids[number]})" if number in ids else str(number) for number in numbers]
-        more = f" and {len(named) - _SHOWN_ROWS} more" if len(named) > _SHOWN_ROWS else ""
-        rows = ", ".join(named[:_SHOWN_ROWS]) + more
-        many = len(self.calls) > 1
-        cost = f", about {in_dollars(self.cost)}" if self.cost else ""
-        end = "left out" if left else "made again (`--leave-unsure` leaves them out)"
-        if not many:
-            end = end.replace("leaves them", "leaves it")
-        return (
-            f"{counted(len(self.calls), 'call')} {'were' if many else 'was'} under way when the run broke "
-            f"off, and may have been paid for{cost}: row{'s' if len(numbers) > 1 else ''} {rows}; "
-            f"{'they are' if many else 'it is'} {end}"
-        )
-
-
 def call_note(note: ResultCallNote, number: int, model: str, repeat: int) -> CallNote:
     """What is told of the calls for one result: those that leave this machine are noted."""
 
@@ -84,11 +53,36 @@ def call_note(note: ResultCallNote, number: int, model: str, repeat: int) -> Cal
 
 
 def unsure_calls(
-    calls: Iterable[CallUnderWay],
-    has_answer: Callable[[bytes], bool],
-    cost_of: Callable[[CallUnderWay], float | None],
-) -> UnsureCalls:
-    """Those of `calls` whose answers nobody kept."""
-    unsure = tuple(call for call in calls if not (call.key and has_answer(bytes.fromhex(call.key))))
-    costs = [cost for call in unsure if (cost := cost_of(call)) is not None]
-    return UnsureCalls(unsure, sum(costs) if costs else None)
+    calls: Iterable[CallUnderWay], folder: Path, since: float | None = None
+) -> tuple[CallUnderWay, ...]:
+    """Those of `calls` whose answers are not in the cache of the results' folder; `since` is as there."""
+    calls = tuple(calls)
+    if not calls:
+        return ()
+    cache = AnswerCache(folder, since=since)
+    try:
+        return tuple(call for call in calls if not call.key or cache.get(bytes.fromhex(call.key)) is None)
+    finally:
+        cache.close()
+
+
+def unsure_words(
+    calls: Sequence[CallUnderWay], ids: Mapping[int, str], cost: float | None, *, left: bool
+) -> str | None:
+    """One sentence that names the calls by the ids of their rows; None where there are none.
+
+    `cost` is about what they took, in US dollars; `left` says that they are not made again.
+    """
+    if not calls:
+        return None
+    numbers = sorted({call.number for call in calls})
+    named = [f"{number} (id {ids[number]})" if number in ids else str(number) for number in numbers]
+    more = f" and {len(named) - _SHOWN_ROWS} more" if len(named) > _SHOWN_ROWS else ""
+    rows = ", ".join(named[:_SHOWN_ROWS]) + more
+    price = f", about {in_dollars(cost)}" if cost else ""
+    was, they, them = ("was", "it is", "it") if len(calls) == 1 else ("were", "they are", "them")
+    end = f"{they} left out" if left else f"{they} made again (`--leave-unsure` leaves {them} out)"
+    return (
+        f"{counted(len(calls), 'call')} {was} under way when the run broke off, and may have been paid "
+        f"for{price}: row{'s' if len(numbers) > 1 else ''} {rows}; {end}"
+    )

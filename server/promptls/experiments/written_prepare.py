@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from promptls.experiments.history import RunSummary
 from promptls.experiments.journal import Journal, read_header, reopen_journal
 from promptls.experiments.manifest import hash_of_file
 from promptls.experiments.request import RunRequest
+from promptls.experiments.under_way import CallUnderWay, unsure_words
 from promptls.experiments.written_manifest import file_hashes
 from promptls.experiments.written_plan import WrittenPlan, WrittenRequest, written_plan
 from promptls.experiments.written_rows import NumberedRow
@@ -40,6 +41,8 @@ class PreparedWritten:
     journal: Journal | None = None
     header: dict[str, Any] | None = None
     retried: RunSummary | None = None
+    left: tuple[CallUnderWay, ...] = ()
+    """Calls that may have been paid for when the run broke off, and are not made again."""
 
     @property
     def budget(self) -> Budget:
@@ -90,8 +93,13 @@ def prepared_written(written: WrittenRequest) -> Iterator[PreparedWritten]:
             }
         elif retried is not None:
             answered = {(each.number, each.repeat): each.digest for each in good_rows(retried)}
-        planned = _planned(plan, answered)
-        yield PreparedWritten(plan, request, planned, answered, journal, header, retried)
+        unsure = tuple(journal.under_way) if journal is not None else ()
+        left = unsure if request.leave_unsure else ()
+        planned = replace(
+            _planned(plan, answered, {(call.number, call.repeat) for call in left}),
+            unsure=unsure_words(unsure, _ids(plan, unsure), None, left=request.leave_unsure),
+        )
+        yield PreparedWritten(plan, request, planned, answered, journal, header, retried, left)
     finally:
         if journal is not None:
             journal.close()
@@ -103,12 +111,23 @@ def _is_due(row: NumberedRow, repeat: int, answered: Answered) -> bool:
     return known is None or known not in {"", row.digest}
 
 
-def _planned(plan: WrittenPlan, answered: Answered) -> Planned:
+def _ids(plan: WrittenPlan, calls: Sequence[CallUnderWay]) -> dict[int, str]:
+    """The ids of the rows of these calls, by number, where they have some."""
+    numbers = {call.number for call in calls}
+    rows = (row for row in plan.rows if row.number in numbers) if numbers else ()
+    return {row.number: str(row.values["id"]) for row in rows if row.values.get("id") not in {None, ""}}
+
+
+def _planned(plan: WrittenPlan, answered: Answered, left: Collection[tuple[int, int]]) -> Planned:
     rows = plan.rows.count()
     calls = rows * plan.repeats
-    if answered:
+    if answered or left:
         repeats = range(1, plan.repeats + 1)
-        calls = sum(_is_due(row, repeat, answered) for row in plan.rows for repeat in repeats)
+        calls = sum(
+            _is_due(row, repeat, answered) and (row.number, repeat) not in left
+            for row in plan.rows
+            for repeat in repeats
+        )
     if not rows:
         raise WrongUse(
             f"no row of the data set is chosen by `{plan.rows.choice.text}`"

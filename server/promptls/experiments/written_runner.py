@@ -13,12 +13,14 @@ from promptls.datasets.backends.cells import flat_row, is_score, json_line
 from promptls.experiments.at_once import BudgetSpentError, check_spending, done_at_once
 from promptls.experiments.budget import Expected, Spending
 from promptls.experiments.definition import prompt_stem, results_folder
+from promptls.experiments.disk_sync import synced
 from promptls.experiments.events import Event, Finished, RowFinished, Started, Stopped
 from promptls.experiments.journal import Journal, create_journal
 from promptls.experiments.manifest import ended_manifest, write_manifest
-from promptls.experiments.row_function import RowFunction, RowOutcome
+from promptls.experiments.row_function import RowFunction, RowOutcome, failed_row
 from promptls.experiments.row_result import RowResult, Score
 from promptls.experiments.tally import Totals, described_metric
+from promptls.experiments.under_way import LEFT_ERROR
 from promptls.experiments.written import DEFAULT_CONCURRENCY
 from promptls.experiments.written_manifest import written_manifest
 from promptls.experiments.written_prepare import PreparedWritten
@@ -80,6 +82,7 @@ class _Run:
         self._began = time.perf_counter()
         self._done = 0
         self._spending = Spending(prepared.budget)
+        self._left = {(call.number, call.repeat) for call in prepared.left}
 
     async def to_its_end(self, begun: dict[str, Any]) -> Finished:
         """The table and the manifest are written, and the journal is gone."""
@@ -118,15 +121,23 @@ class _Run:
             for repeat, function in enumerate(functions, start=1)
             if self._prepared.is_due(row, repeat)
         )
-        await done_at_once(lambda: self._work(due), at_once)
+        async with synced(self._journal.sync):
+            await done_at_once(lambda: self._work(due), at_once)
         what = "rows" if plan.repeats == 1 else "results"
         check_spending(self._spending, self._journal, self._prepared.results, what)
 
     async def _work(self, due: Iterator[tuple[NumberedRow, int, RowFunction]]) -> None:
         for row, repeat, function in due:
+            if (row.number, repeat) in self._left:
+                result = self._result(row, repeat, failed_row(row.row, LEFT_ERROR))
+                self._journal.append(result)
+                self._tell(result)
+                continue
             expected = Expected()
             if not self._spending.allows(expected):
                 return
+            model = self._plan.asked_model
+            self._journal.note_call(row.number, model, repeat, model, None)
             outcome = await function.call(row.row)
             result = self._result(row, repeat, outcome)
             self._journal.append(result)

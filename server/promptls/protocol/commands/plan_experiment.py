@@ -36,6 +36,8 @@ def in_words(planned: Planned) -> str:
         words.append(f"{planned.failing} rows cannot be rendered")
     if planned.over_limit:
         words.append(f"{planned.over_limit} rows are over the token limit")
+    if planned.unsure is not None:
+        words.append(planned.unsure)
     return "; ".join(words)
 
 

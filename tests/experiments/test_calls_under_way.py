@@ -1,0 +1,183 @@
+"""Calls that are under way when a run breaks off may have been paid for: a run that goes on names them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from promptls.cli.main import main
+from promptls.experiments.disk_sync import synced
+from promptls.experiments.journal import read_header
+from support.experiment_folder import Folder, last_text, table
+from support.model_server import ModelServer, Reply
+from support.waiting import wait_until
+
+SLOW_METRIC = """
+import pathlib, time
+from promptls import discrete_metric
+
+@discrete_metric(name="right", allowed_values=["yes", "no"])
+def right(response):
+    pathlib.Path(__file__).with_name("scoring").touch()
+    while not pathlib.Path(__file__).with_name("go").exists():
+        time.sleep(0.01)
+    return "yes"
+"""
+
+
+def killed(folder: Folder, is_time: Callable[[], bool], *more: str) -> Path:
+    """The journal of a run that was killed when it was time."""
+    run = subprocess.Popen(
+        [sys.executable, "-m", "promptls", "run", str(folder.prompt), *more],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_until(lambda: is_time() or run.poll() is not None)
+    os.kill(run.pid, signal.SIGKILL)
+    assert run.wait() == -signal.SIGKILL
+    (journal,) = folder.results.glob("*.partial.jsonl")
+    assert read_header(journal) is not None
+    return journal
+
+
+@pytest.fixture
+def held(folder: Folder, server: ModelServer) -> threading.Event:
+    """Lets go the answers that the server holds back: all but that to the first text."""
+    folder.serve(server, input_price=1, output_price=2)
+    folder.write(model="office", rows=6, settings="concurrency: 3")
+    event = threading.Event()
+    server.reply = lambda body: Reply(
+        f"to {last_text(body)}", wait=None if last_text(body) == "text 1" else event
+    )
+    return event
+
+
+async def test_a_run_that_goes_on_names_the_calls_that_may_have_been_paid_for(
+    folder: Folder, server: ModelServer, held: threading.Event, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = killed(folder, lambda: len(server.requests) == 4)
+    held.set()
+    planned = await folder.plan(resume=str(journal))
+    assert planned.calls == 5
+    assert planned.unsure is not None
+    assert planned.unsure.startswith(
+        "3 calls were under way when the run broke off, and may have been paid for, about $"
+    )
+    assert planned.unsure.endswith(
+        ": rows 2 (id r2), 3 (id r3), 4 (id r4); they are made again (`--leave-unsure` leaves them out)"
+    )
+    finished = await folder.ask(resume=str(journal))
+    assert [row["response"] for row in table(finished)] == [f"to text {number}" for number in range(1, 7)]
+    twice = {text for text, count in Counter(map(last_text, server.requests)).items() if count == 2}
+    assert twice == {"text 2", "text 3", "text 4"}
+    assert main(["run", "--leave-unsure", str(folder.prompt)]) == 2
+    assert "`--leave-unsure` is for a run that broke off" in capsys.readouterr().err
+
+
+async def test_such_calls_are_left_out_when_asked_for_and_can_be_made_later(
+    folder: Folder, server: ModelServer, held: threading.Event
+) -> None:
+    journal = killed(folder, lambda: len(server.requests) == 4)
+    held.set()
+    planned = await folder.plan(resume=str(journal), leave_unsure=True)
+    assert planned.calls == 2
+    assert planned.unsure is not None
+    assert planned.unsure.endswith("they are left out")
+    finished = await folder.ask(resume=str(journal), leave_unsure=True)
+    errors = [row["error"] for row in table(finished)]
+    assert [bool(error) for error in errors] == [False, True, True, True, False, False]
+    assert "may have been paid for; it was not made again" in errors[1]
+    assert set(Counter(map(last_text, server.requests)).values()) == {1}
+    again = await folder.ask(retry_errors=finished.results)
+    assert [row["error"] for row in table(again)] == [""] * 6
+
+
+async def test_an_answer_that_was_kept_is_in_no_doubt_though_its_row_was_not_finished(
+    folder: Folder, server: ModelServer
+) -> None:
+    folder.serve(server).write(model="office", metrics="metrics.py:right", settings="concurrency: 1")
+    (folder.path / "metrics.py").write_text(SLOW_METRIC, encoding="utf-8")
+    journal = killed(folder, (folder.path / "scoring").exists)
+    (folder.path / "go").touch()
+    assert (await folder.plan(resume=str(journal))).unsure is None
+    await folder.ask(resume=str(journal))
+    assert len(server.requests) == 4
+
+
+async def test_a_judges_call_is_one_of_them(folder: Folder, server: ModelServer) -> None:
+    folder.serve(server).write(model="office", metrics="polite", rows=2, settings="concurrency: 1")
+    with (folder.path / "promptls.toml").open("a", encoding="utf-8") as stream:
+        stream.write('\n[metrics.polite]\nuse = "aspect_critic"\nmodel = "office"\ndefinition = "Polite?"\n')
+    event = threading.Event()
+    server.reply = lambda _body: Reply(
+        '{"reason": "so it is", "verdict": true}', wait=event if len(server.requests) == 2 else None
+    )
+    journal = killed(folder, lambda: len(server.requests) == 2)
+    event.set()
+    planned = await folder.plan(resume=str(journal))
+    assert planned.unsure is not None
+    assert planned.unsure.startswith("1 call was under way")
+    assert "row 1 (id r1); it is made again" in planned.unsure
+    await folder.ask(resume=str(journal))
+    assert len(server.requests) == 2 * 2 + 1
+
+
+PYTHON = """
+import asyncio, pathlib
+from promptls import Dataset, experiment
+
+@experiment()
+async def triage(row, prompt_file):
+    if row["id"] != 1 and not pathlib.Path(__file__).with_name("go").exists():
+        pathlib.Path(__file__).with_name(f"asked{row['id']}").touch()
+        await asyncio.sleep(60)
+    return {"id": row["id"], "response": "fine"}
+
+def load_dataset():
+    return Dataset("tickets", data=[{"id": number} for number in range(1, 5)])
+"""
+
+
+@pytest.mark.parametrize("leave", [False, True], ids=["made again", "left"])
+def test_calls_of_a_function_are_named_as_well(
+    folder: Folder, capsys: pytest.CaptureFixture[str], leave: bool
+) -> None:
+    (folder.path / "evals.py").write_text(PYTHON, encoding="utf-8")
+    more = ["--experiment", "evals.py:triage", "--concurrency", "2"]
+    journal = killed(folder, lambda: len(list(folder.path.glob("asked*"))) == 2, *more)
+    (folder.path / "go").touch()
+    code = main(["run", "--resume", str(journal), *(["--leave-unsure"] if leave else [])])
+    said = capsys.readouterr().out
+    assert "2 calls were under way" in said
+    assert "rows 2 (id 2), 3 (id 3); they are" in said
+    assert f"{1 if leave else 3} call" in said
+    (results,) = folder.results.glob("*.csv")
+    lines = results.read_text("utf-8").splitlines()[1:]
+    assert [line.split(",")[0] for line in lines] == ["1", "2", "3", "4"]
+    assert (code, sum("not made again" in line for line in lines)) == ((1, 2) if leave else (0, 0))
+
+
+async def test_what_is_written_is_brought_to_the_disk_while_the_run_goes_on() -> None:
+    several = asyncio.Event()
+    calls: list[int] = []
+    loop = asyncio.get_running_loop()
+
+    def sync() -> None:
+        calls.append(1)
+        if len(calls) > 2:
+            loop.call_soon_threadsafe(several.set)
+
+    async with synced(sync, every=0.0):
+        await several.wait()
+    count = len(calls)
+    await asyncio.sleep(0)
+    assert len(calls) == count
