@@ -76,6 +76,9 @@ def test_without_rows_the_values_are_made_up_or_given(
     assert shown.err == "note: the values are made up, as there are no rows: `path` names no file here\n"
     assert main(["render", "ask.yml.j2", "--viewer", "--data", '{"q": "why"}']) == 0
     assert "    Q: why\n" in capsys.readouterr().out
+    (folder / "ask.yml.j2").write_text("prompt_template: {template: 'Q: {q}'}\n", "utf-8")
+    assert main(["render", "ask.yml.j2", "--viewer"]) == 0
+    assert "as there are no rows: name a file with `path`" in capsys.readouterr().err
 
 
 def test_a_configuration_in_python_is_viewed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

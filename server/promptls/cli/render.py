@@ -174,7 +174,7 @@ def _given_data(word: str) -> dict[str, Any]:
 
     place = None
     try:
-        if word.lstrip().startswith("{"):
+        if word.lstrip().startswith(("{", "[")):
             data = json.loads(word)
         else:
             from promptls.cli.chosen_files import existing
@@ -185,7 +185,8 @@ def _given_data(word: str) -> dict[str, Any]:
     except json.JSONDecodeError as wrong:
         if place:
             place = place._replace(line=wrong.lineno - 1, column=wrong.colno - 1)
-        raise WrongUse(f"the data is no JSON: {wrong.msg} at column {wrong.colno}", place) from None
+        said = f"the data is no JSON: {wrong.msg} at column {wrong.colno}"
+        raise WrongUse(said, place, 'write {"name": value, …}, or name a file') from None
     except (UnicodeDecodeError, yaml.YAMLError) as wrong:
         raise WrongUse(f"the data cannot be read: {str(wrong).splitlines()[0]}", place) from None
     except RecursionError:

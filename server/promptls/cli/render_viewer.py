@@ -47,9 +47,12 @@ def view(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
         return int(failed)
     print("\n".join(_lines(path, job.encoding, viewer)))
     if not viewer["rows"] and arguments.data is None:
-        print(
-            "note: the values are made up, as there are no rows: `path` names no file here", file=sys.stderr
+        template = snapshot.template(path)
+        named = template is not None and "path" in template.declarations.data
+        why = (
+            "`path` names no file here" if named else "name a file with `path`, or an experiment's `dataset`"
         )
+        print(f"note: the values are made up, as there are no rows: {why}", file=sys.stderr)
     for problem in outcome.problems:
         print_failure(problem, path)
     rest = viewer["asked"] - len(viewer["all"])

@@ -120,10 +120,13 @@ def row_sample(snapshot: Snapshot, path: str, number: int) -> Sample:
         raise WrongUse(
             "there is no data set to take a row from", FilePlace(path), "declare an experiment in the header"
         )
+    last = 0
     for row in open_dataset(dataset).rows():
-        if row.number == number:
+        last = row.number
+        if last == number:
             return Sample(f"row {number}", dataset.name, dict(row.values))
-    raise WrongUse(f"the data set has no row {number}", FilePlace(dataset))
+    there = f"its last row is row {last}" if last else "it has no rows"
+    raise WrongUse(f"the data set has no row {number}", FilePlace(dataset), there)
 
 
 def row_samples(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
