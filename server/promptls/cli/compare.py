@@ -152,6 +152,6 @@ def _as_json(comparison: Comparison) -> dict[str, Any]:
         "after": {"run": comparison.after.name, "name": comparison.after_name},
         "rows": comparison.pairs,
         "metrics": [asdict(metric) for metric in comparison.metrics],
-        "changes": [asdict(change) for change in comparison.changes],
+        "changes": [change._asdict() for change in comparison.changes],
         "notes": list(comparison.notes),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from promptls.experiments.comparison_words import Chance, Verdict, amount, in_words, unit_of
 from promptls.experiments.definition import prompt_stem
@@ -42,8 +43,7 @@ class MetricComparison:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class RowChange:
+class RowChange(NamedTuple):
     """A row whose score is not the same in both runs."""
 
     id: str
@@ -131,20 +131,32 @@ def _measured(before: RunSummary, after: RunSummary) -> _Pair:
             FilePlace(after.results),
             "compare runs over the same data set",
         )
+    places = [before_rows[key] for key in common], [after_rows[key] for key in common]
     metrics: list[_Measured] = []
     changes: list[RowChange] = []
     notes = _notes(before, after, names, len(before_rows), len(after_rows), len(common))
     for metric, _ in shared:
-        columns = _Column(metric, before, before_rows), _Column(metric, after, after_rows)
-        pairs = _pairs(*columns, common)
+        columns = _Column(metric, before, places[0]), _Column(metric, after, places[1])
+        pairs = [
+            (at, old, new)
+            for at, (old, new) in enumerate(zip(columns[0].scores, columns[1].scores, strict=True))
+            if old is not None and new is not None
+        ]
         if not pairs:
             notes.append(f"{metric.name}: no row has a score in both runs")
             continue
-        spreads = columns[0].spread(common), columns[1].spread(common)
-        metrics.append(_Measured(metric, _difference(metric, pairs), spreads))
+        spreads = columns[0].spread(), columns[1].spread()
+        difference = _difference(metric, [old for _, old, _ in pairs], [new for _, _, new in pairs])
+        metrics.append(_Measured(metric, difference, spreads))
         changes += [
-            RowChange(row[0], metric.name, old_text, new_text, (new > old) is not metric.lower_is_better)
-            for row, (old, new, old_text, new_text) in pairs.items()
+            RowChange(
+                common[at][0],
+                metric.name,
+                columns[0].text(at),
+                columns[1].text(at),
+                (new > old) is not metric.lower_is_better,
+            )
+            for at, old, new in pairs
             if old != new
         ]
         if len(pairs) < len(common):
@@ -163,61 +175,56 @@ def _measured(before: RunSummary, after: RunSummary) -> _Pair:
 _Key = tuple[str, int, str]
 # Where the row's repeats stand in the table.
 _Rows = Mapping[_Key, list[int]]
-_Pairs = Mapping[_Key, tuple[float, float, str, str]]
 
 
 def _rows(run: RunSummary, *, by_model: bool) -> _Rows:
+    columns = scored_columns(run)
+    models = columns["model"] if by_model else [""] * len(columns["id"])
+    keys = [(id_, 1, model) for id_, model in zip(columns["id"], models, strict=True)]
+    if len(set(keys)) == len(keys):
+        return {key: [place] for place, key in enumerate(keys)}
     rows: dict[_Key, list[int]] = defaultdict(list)
     seen: dict[tuple[str, str, str], int] = defaultdict(int)
-    columns = scored_columns(run)
     for place, asking in enumerate(zip(columns["id"], columns["model"], columns["repeat"], strict=True)):
         seen[asking] += 1
         rows[asking[0], seen[asking], asking[1] if by_model else ""].append(place)
     return rows
 
 
-def _pairs(before: _Column, after: _Column, common: list[_Key]) -> _Pairs:
-    pairs = {}
-    for key in common:
-        old, new = before.score(key), after.score(key)
-        if old is not None and new is not None:
-            pairs[key] = (old[0], new[0], old[1], new[1])
-    return pairs
-
-
 class _Column:
-    """The scores of a metric in a run's table."""
+    """The scores of a metric in a run's table: of each row, whose repeats stand at `places`, the mean."""
 
-    def __init__(self, metric: MetricSummary, run: RunSummary, rows: _Rows) -> None:
+    def __init__(self, metric: MetricSummary, run: RunSummary, places: Sequence[Sequence[int]]) -> None:
         self._cells = scored_columns(run)[metric.name]
-        self._rows = rows
+        self._places = places
         number = _number_of(metric)
         # The same few texts stand in very many cells.
         self._numbers = {cell: number(cell) for cell in set(self._cells) if cell and number is not None}
+        self.scores: list[float | None] = [
+            self._numbers.get(self._cells[each[0]]) if len(each) == 1 else self._mean(each) for each in places
+        ]
+        """None for a row without a score, and for every row of a ranking."""
 
-    def values(self, key: _Key) -> list[float]:
-        """The scores of a row's repeats as numbers; none for a ranking."""
-        found = (self._numbers.get(self._cells[place]) for place in self._rows[key])
+    def text(self, at: int) -> str:
+        """The score of a row as the table has it, those of its repeats in a line."""
+        places = self._places[at]
+        if len(places) == 1:
+            return self._cells[places[0]]
+        return "/".join(dict.fromkeys(cell for place in places if (cell := self._cells[place])))
+
+    def spread(self) -> float | None:
+        """How far repeats of a row are from the row's mean, as a standard deviation."""
+        if all(len(each) == 1 for each in self._places):
+            return None
+        return pooled_spread([self._values(each) for each in self._places])
+
+    def _values(self, places: Sequence[int]) -> list[float]:
+        found = (self._numbers.get(self._cells[place]) for place in places)
         return [value for value in found if value is not None]
 
-    def score(self, key: _Key) -> tuple[float, str] | None:
-        """The mean score of a row's repeats, and the score as the table has it; None without a score."""
-        places = self._rows[key]
-        if len(places) == 1:
-            cell = self._cells[places[0]]
-            value = self._numbers.get(cell)
-            return None if value is None else (value, cell)
-        values = self.values(key)
-        if not values:
-            return None
-        texts = dict.fromkeys(cell for place in places if (cell := self._cells[place]))
-        return sum(values) / len(values), "/".join(texts)
-
-    def spread(self, common: list[_Key]) -> float | None:
-        """How far repeats of a row are from the row's mean, as a standard deviation."""
-        if all(len(self._rows[key]) == 1 for key in common):
-            return None
-        return pooled_spread([self.values(key) for key in common])
+    def _mean(self, places: Sequence[int]) -> float | None:
+        values = self._values(places)
+        return sum(values) / len(values) if values else None
 
 
 def _number_of(metric: MetricSummary) -> Callable[[str], float] | None:
@@ -229,10 +236,8 @@ def _number_of(metric: MetricSummary) -> Callable[[str], float] | None:
     return float
 
 
-def _difference(metric: MetricSummary, pairs: _Pairs) -> Difference:
-    before = [old for old, _, _, _ in pairs.values()]
-    after = [new for _, new, _, _ in pairs.values()]
-    two_valued = {*before, *after} <= {0.0, 1.0} and metric.kind == "discrete"
+def _difference(metric: MetricSummary, before: Sequence[float], after: Sequence[float]) -> Difference:
+    two_valued = metric.kind == "discrete" and {*before, *after} <= {0.0, 1.0}
     return paired_difference(before, after, two_valued=two_valued)
 
 

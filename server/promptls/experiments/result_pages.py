@@ -195,17 +195,25 @@ _Pair = tuple[int | None, int | None]
 
 @lru_cache(maxsize=4)
 def _pairs(before: TableIndex, after: TableIndex, *, by_model: bool) -> list[_Pair]:
+    asked = _asked(before, by_model=by_model)
+    if asked == _asked(after, by_model=by_model):
+        return [(place, place) for place in range(len(asked))]
     old, new = _keys(before, by_model=by_model), _keys(after, by_model=by_model)
     pairs: list[_Pair] = [(place, new.get(key)) for key, place in old.items()]
     return pairs + [(None, place) for key, place in new.items() if key not in old]
 
 
-def _keys(index: TableIndex, *, by_model: bool) -> dict[tuple[str, str, str, int], int]:
+def _asked(index: TableIndex, *, by_model: bool) -> list[tuple[str, str, str]]:
+    """What each line is the answer to: id, repeat and, `by_model`, the model."""
     columns = index.columns_of("id", "repeat", "model")
     models = columns["model"] if by_model else [""] * len(columns["id"])
+    return list(zip(columns["id"], columns["repeat"], models, strict=True))
+
+
+def _keys(index: TableIndex, *, by_model: bool) -> dict[tuple[str, str, str, int], int]:
     found: dict[tuple[str, str, str, int], int] = {}
     seen: dict[tuple[str, str, str], int] = {}
-    for place, key in enumerate(zip(columns["id"], columns["repeat"], models, strict=True)):
+    for place, key in enumerate(_asked(index, by_model=by_model)):
         seen[key] = seen.get(key, 0) + 1
         found[key[0], key[1], key[2], seen[key]] = place
     return found

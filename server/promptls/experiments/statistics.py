@@ -95,17 +95,15 @@ def paired_difference(before: Sequence[float], after: Sequence[float], *, two_va
     """
     if not before or len(before) != len(after):
         raise ValueError("two series of the same length, not empty, are needed")
-    np, stats = _libraries()
+    np, special = _libraries()
     differences = np.asarray(after, dtype=float) - np.asarray(before, dtype=float)
     values, counts = np.unique(differences, return_counts=True)
     if len(values) > MANY:
-        found = stats.ttest_1samp(differences, 0)
         test: Test = "paired t-test"
-        p_value = float(found.pvalue)
-        low, high = map(float, found.confidence_interval(CONFIDENCE))
+        p_value, low, high = _t_test(differences, special)
     else:
         test = "McNemar's exact test" if two_valued else "permutation test"
-        p_value = _mcnemar(differences, stats) if two_valued else _permutation(differences, stats)
+        p_value = _mcnemar(differences, special) if two_valued else _permutation(differences)
         low, high = _interval(values, counts)
     return Difference(
         pairs=len(before),
@@ -116,19 +114,20 @@ def paired_difference(before: Sequence[float], after: Sequence[float], *, two_va
         high=high,
         p_value=p_value,
         test=test,
-        needed=_needed_rows(differences, stats),
+        needed=_needed_rows(differences, special),
     )
 
 
 def _libraries() -> tuple[Any, Any]:
+    """Numpy and `scipy.special`: its `stats` take a second to import, which few comparisons need."""
     try:
         import numpy as np
-        from scipy import stats
+        from scipy import special
     except ImportError:
         raise Failure(
             "the statistics need the package `scipy`", remedy='run `pip install "promptls[metrics]"`'
         ) from None
-    return np, stats
+    return np, special
 
 
 def _interval(values: np.ndarray[Any, Any], counts: np.ndarray[Any, Any]) -> tuple[float, float]:
@@ -152,14 +151,24 @@ def _interval(values: np.ndarray[Any, Any], counts: np.ndarray[Any, Any]) -> tup
     return float(low), float(high)
 
 
-def _mcnemar(differences: np.ndarray[Any, Any], stats: Any) -> float:
+def _t_test(differences: np.ndarray[Any, Any], special: Any) -> tuple[float, float, float]:
+    """The p-value of the mean by Student's t, two-sided, and the ends of its interval."""
+    freedom = len(differences) - 1
+    mean = float(differences.mean())
+    error = float(differences.std(ddof=1)) / math.sqrt(len(differences))
+    reach = float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
+    return 2 * float(special.stdtr(freedom, -abs(mean) / error)), mean - reach, mean + reach
+
+
+def _mcnemar(differences: np.ndarray[Any, Any], special: Any) -> float:
     """Only the rows that changed count: without a difference, half of them would have got better."""
     better = int((differences > 0).sum())
     worse = int((differences < 0).sum())
-    return float(stats.binomtest(better, better + worse).pvalue) if better + worse else 1.0
+    # A fair coin's distribution is symmetric: the other tail is as long.
+    return min(1.0, 2 * float(special.bdtr(min(better, worse), better + worse, 0.5)))
 
 
-def _permutation(differences: np.ndarray[Any, Any], stats: Any) -> float:
+def _permutation(differences: np.ndarray[Any, Any]) -> float:
     """Without a difference, each pair could as well stand the other way round; equal pairs say nothing."""
     import numpy as np
 
@@ -168,6 +177,7 @@ def _permutation(differences: np.ndarray[Any, Any], stats: Any) -> float:
         return 1.0
     if len(moved) > _EXACT:
         return _drawn_permutation(moved)
+    from scipy import stats
 
     def mean_difference(one: Any, other: Any, axis: int) -> Any:
         return np.mean(other - one, axis=axis)
@@ -206,11 +216,11 @@ def _drawn_permutation(moved: np.ndarray[Any, Any]) -> float:
     return min(1.0, 2 * min(above, below) / RESAMPLES)
 
 
-def _needed_rows(differences: np.ndarray[Any, Any], stats: Any) -> int | None:
+def _needed_rows(differences: np.ndarray[Any, Any], special: Any) -> int | None:
     """Rows for a paired test at this difference and spread: the usual normal approximation."""
     mean = float(differences.mean())
     if mean == 0:
         return None
     spread = float(differences.std())
-    quantiles = float(stats.norm.ppf((1 + CONFIDENCE) / 2)) + float(stats.norm.ppf(POWER))
+    quantiles = float(special.ndtri((1 + CONFIDENCE) / 2)) + float(special.ndtri(POWER))
     return max(len(differences) if spread == 0 else 2, math.ceil((quantiles * spread / mean) ** 2))

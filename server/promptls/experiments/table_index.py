@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import threading
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptls.experiments.kept_columns import KeptColumns, Stamp, keep_columns, kept_columns
 from promptls.text.failure import FilePlace, WrongUse
 
 if TYPE_CHECKING:
@@ -20,7 +23,7 @@ def index_of(run: RunSummary) -> TableIndex:
     """The index of the run's table, kept until that changes; raises `WrongUse` where the table is gone."""
     try:
         state = run.results.stat()
-        return _index(str(run.results), state.st_mtime_ns, state.st_size)
+        return _index(str(run.results), Stamp(state.st_mtime_ns, state.st_size))
     except OSError:
         raise WrongUse(
             "the table of the run is gone", FilePlace(run.results), "run the experiment again"
@@ -36,15 +39,23 @@ def scored_columns(run: RunSummary) -> Mapping[str, Sequence[str]]:
 class TableIndex:
     """Where the lines of a table begin; a cell with line breaks does not end one."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, stamp: Stamp) -> None:
         self.path = path
-        self._columns: dict[str, list[str]] = {}
+        self._stamp = stamp
+        self._columns: dict[str, Sequence[str]] = {}
+        self._known_starts: array[int] | None = None
+        self._reading = threading.Lock()
         with path.open(encoding="utf-8", errors="replace", newline="") as stream:
             self.columns = tuple(next(csv.reader(stream), ()))
 
-    @cached_property
+    @property
     def _starts(self) -> array[int]:
         """Where each line begins, and the end of the last."""
+        if self._known_starts is None:
+            self._known_starts = self._found_starts()
+        return self._known_starts
+
+    def _found_starts(self) -> array[int]:
         starts = array("Q")
         with self.path.open("rb") as stream:
             offset = 0
@@ -80,33 +91,45 @@ class TableIndex:
     def columns_of(self, *names: str) -> Mapping[str, Sequence[str]]:
         """The cells of these columns, in the order of the lines; empty ones of a column that is not there.
 
-        They are read in one go and kept with the index: ask for short ones.
+        They are read in one go and kept with the index, of a long table also beside it: ask for short ones.
         """
-        missing = [name for name in dict.fromkeys(names) if name not in self._columns]
-        if missing:
-            self._columns.update(self.read_columns(*missing))
+        # Questions that come at once wait for the one reading.
+        with self._reading:
+            if self._missing(names):
+                self._take_kept()
+            if missing := self._missing(names):
+                self._columns.update(self.read_columns(*missing))
+                keep_columns(self.path, self._stamp, KeptColumns(self._starts, dict(self._columns)))
         return self._columns
+
+    def _missing(self, names: Sequence[str]) -> list[str]:
+        return [name for name in dict.fromkeys(names) if name not in self._columns]
+
+    def _take_kept(self) -> None:
+        found = None if self._columns else kept_columns(self.path, self._stamp)
+        if found is not None:
+            self._known_starts = found.starts
+            self._columns.update(found.columns)
 
     def read_columns(self, *names: str) -> dict[str, list[str]]:
         """The cells of these columns, as `columns_of` gives them, which are not kept."""
-        places = [self.columns.index(name) if name in self.columns else -1 for name in names]
-        found: dict[str, list[str]] = {name: [] for name in names}
-        targets = list(zip(places, found.values(), strict=True))
-        # Most cells are like one before: each text is in memory once.
-        known: dict[str, str] = {}
+        there = [name for name in names if name in self.columns]
+        places = [self.columns.index(name) for name in there]
+        # One more, so that what is got is always a tuple.
+        get = itemgetter(*places, 0) if places else itemgetter(0, 0)
+        width = max(places, default=0) + 1
         with self.path.open(encoding="utf-8", errors="replace", newline="") as stream:
             rows = csv.reader(stream)
             next(rows, None)
-            for row in rows:
-                for place, cells in targets:
-                    cell = row[place] if 0 <= place < len(row) else ""
-                    cells.append(known.setdefault(cell, cell))
-        return found
+            found = [get(row) if len(row) >= width else get([*row, *[""] * width]) for row in rows]
+        columns = [list(cells) for cells in zip(*found, strict=True)] or [[] for _ in [*places, 0]]
+        own = dict(zip(there, columns, strict=False))
+        return {name: own[name] if name in own else [""] * len(found) for name in names}
 
     def _cells(self, line: str) -> dict[str, str]:
         return dict(zip(self.columns, next(csv.reader(io.StringIO(line, newline="")), ()), strict=False))
 
 
 @lru_cache(maxsize=8)
-def _index(path: str, _changed: int, _size: int) -> TableIndex:
-    return TableIndex(Path(path))
+def _index(path: str, stamp: Stamp) -> TableIndex:
+    return TableIndex(Path(path), stamp)

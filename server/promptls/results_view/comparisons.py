@@ -51,14 +51,15 @@ def _alone(first: RunSummary, other: RunSummary) -> dict[str, Any]:
 def _comparison_json(comparison: Comparison, others: Sequence[RunSummary]) -> dict[str, Any]:
     run = next(other for other in others if other.results == comparison.after.results)
     points = _points(comparison)
+    better = sum(change.better for change in comparison.changes)
     return {
         "run": str(run.results.absolute()),
         "problem": None,
         "beforeName": comparison.before_name,
         "afterName": comparison.after_name,
         "pairs": comparison.pairs,
-        "better": sum(change.better for change in comparison.changes),
-        "worse": sum(not change.better for change in comparison.changes),
+        "better": better,
+        "worse": len(comparison.changes) - better,
         "metrics": [
             {
                 "name": metric.metric,
@@ -91,10 +92,11 @@ def _points(comparison: Comparison) -> dict[str, Counter[tuple[float, float]]]:
         for left, right in paired_places(comparison.before, comparison.after)
         if left is not None and right is not None
     ]
+    places = [left for left, _ in pairs], [right for _, right in pairs]
     counts: dict[str, Counter[tuple[float, float]]] = {}
     for metric in metrics:
-        old, new = (each[metric.name] for each in columns)
-        texts = Counter((old[left], new[right]) for left, right in pairs)
+        old, new = (map(each[metric.name].__getitem__, at) for each, at in zip(columns, places, strict=True))
+        texts = Counter(zip(old, new, strict=True))
         counts[metric.name] = Counter()
         for (left, right), rows in texts.items():
             before, after = number_of(metric, left), number_of(metric, right)

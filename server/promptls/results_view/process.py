@@ -8,6 +8,7 @@ of standard input ends the process.
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import sys
@@ -38,6 +39,9 @@ QUESTIONS: Final[Mapping[str, Answer]] = {
 _AT_ONCE: Final = 4
 """Questions that are worked on at once."""
 
+_NEW_OBJECTS: Final = 200_000
+"""How many are made before the garbage collector looks for rings."""
+
 
 def main() -> int:
     """Answers questions until there are no more; returns 0."""
@@ -51,6 +55,8 @@ def main() -> int:
             output.write(line + "\n")
             output.flush()
 
+    # The cells of a long table are very many objects, none of which are in a ring.
+    gc.set_threshold(_NEW_OBJECTS, 50, 50)
     with ThreadPoolExecutor(_AT_ONCE) as threads:
         for line in sys.stdin:
             threads.submit(work, json.loads(line))

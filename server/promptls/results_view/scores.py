@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,21 +25,29 @@ def scores_json(run: RunSummary) -> list[dict[str, Any]]:
     The interval is over rows, the repeats of a row together: Wilson's for shares, else that of the mean by
     its standard error. It is None where fewer than two rows have a score.
     """
-    units: dict[str, dict[tuple[str, str], list[float]]] = {
-        metric.name: defaultdict(list) for metric in run.metrics
-    }
     columns = scored_columns(run)
-    keys = [
-        (number or str(place), model)
-        for place, (number, model) in enumerate(zip(columns["row_number"], columns["model"], strict=True))
+    keys = list(zip(columns["row_number"], columns["model"], strict=True))
+    # Without numbers, and where none comes twice, each line is a row of its own.
+    are_single = len(set(keys)) == len(keys) or not any(columns["row_number"])
+    return [
+        _metric_json(metric, _units(metric, columns[metric.name], None if are_single else keys))
+        for metric in run.metrics
     ]
-    for metric in run.metrics:
-        numbers = {cell: number_of(metric, cell) for cell in set(columns[metric.name])}
-        for key, cell in zip(keys, columns[metric.name], strict=True):
-            value = numbers[cell]
-            if value is not None:
-                units[metric.name][key].append(value)
-    return [_metric_json(metric, list(units[metric.name].values())) for metric in run.metrics]
+
+
+def _units(
+    metric: MetricSummary, cells: Sequence[str], keys: Sequence[tuple[str, str]] | None
+) -> list[list[float]]:
+    """The numbers of each row, its repeats together: those with the same key, where there are `keys`."""
+    numbers = {cell: number_of(metric, cell) for cell in set(cells)}
+    values = [numbers[cell] for cell in cells]
+    if keys is None:
+        return [[value] for value in values if value is not None]
+    units: dict[tuple[str, str] | int, list[float]] = defaultdict(list)
+    for place, (key, value) in enumerate(zip(keys, values, strict=True)):
+        if value is not None:
+            units[key if key[0] else place].append(value)
+    return list(units.values())
 
 
 def quick_scores_json(run: RunSummary) -> list[dict[str, Any]]:
@@ -65,7 +73,7 @@ def number_of(metric: MetricSummary, cell: str) -> float | None:
 
 
 def _metric_json(metric: MetricSummary, units: list[list[float]]) -> dict[str, Any]:
-    means = [math.fsum(values) / len(values) for values in units]
+    means = [values[0] if len(values) == 1 else math.fsum(values) / len(values) for values in units]
     low, high = _interval(metric, means)
     return {
         "name": metric.name,
@@ -102,14 +110,14 @@ def _bars(metric: MetricSummary, values: Sequence[float]) -> list[dict[str, Any]
     if metric.kind != "numeric":
         classes = sorted(metric.counts.items(), key=lambda item: -item[1])
         return [{"label": name, "count": count} for name, count in classes]
-    different = sorted(set(values))
+    different = sorted(Counter(values).items())
     if len(different) <= FEW_VALUES:
-        return [{"label": f"{value:.4g}", "count": values.count(value)} for value in different]
-    low, high = different[0], different[-1]
+        return [{"label": f"{value:.4g}", "count": count} for value, count in different]
+    low, high = different[0][0], different[-1][0]
     width = (high - low) / BARS
     counts = [0] * BARS
-    for value in values:
-        counts[min(BARS - 1, int((value - low) / width))] += 1
+    for value, count in different:
+        counts[min(BARS - 1, int((value - low) / width))] += count
     edges = [low + width * bar for bar in range(BARS + 1)]
     return [
         {"label": f"{edges[bar]:.3g} to {edges[bar + 1]:.3g}", "count": count}
