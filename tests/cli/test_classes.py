@@ -46,6 +46,20 @@ B                ·  1            1
     )
 
 
+def test_a_sentence_as_a_class_leaves_the_table_readable(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dataset = tmp_path / "rows.csv"
+    dataset.write_text("id,kind\n", "utf-8")
+    said = "id,kind,response,error,model\n1,A," + "a long sentence " * 20 + ",,echo\n"
+    run = write_run(tmp_path / "ask.yml.j2", "- content: hi\n", said, experiment="main", dataset=dataset)
+
+    assert main(["classes", str(run.results), "--expected", "kind"]) == 0
+    shown = capsys.readouterr().out
+    assert "a long sentence a long sentence…" in shown
+    assert max(map(len, shown.splitlines())) < 100
+
+
 def test_programs_get_the_same_as_json(run: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["classes", run, "--expected", "kind", "--json"]) == 0
     (report,) = json.loads(capsys.readouterr().out)["reports"]

@@ -34,6 +34,8 @@ Definitions are those of scikit-learn's `classification_report`.
 
 exit codes: 0 reported, 1 a run cannot be read, 2 wrong use"""
 
+_LONGEST_NAME = 32
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the run, its columns and the output's form."""
@@ -98,7 +100,7 @@ def _scores(report: Classification) -> str:
     rows = [
         Row(
             [
-                score.name,
+                _short(score.name),
                 _percent(score.precision) if score.predicted else "-",
                 _percent(score.recall) if score.support else "-",
                 _percent(score.f1),
@@ -128,13 +130,19 @@ def _scores(report: Classification) -> str:
 
 
 def _confusion(report: Classification) -> str:
-    columns = [Column("expected \\ said"), *(Column(name, "right") for name in report.names)]
+    columns = [Column("expected \\ said"), *(Column(name, "right") for name in map(_short, report.names))]
     rows = [
-        Row([name, *(str(count) if count else "·" for count in counts)])
+        Row([_short(name), *(str(count) if count else "·" for count in counts)])
         for name, counts in zip(report.names, report.confusion, strict=True)
         if any(counts)
     ]
     return table(columns, rows)
+
+
+def _short(name: str) -> str:
+    """A class as a column's name: a model that writes sentences makes each of them a class."""
+    line = " ".join(name.split())
+    return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 1]}…"
 
 
 def _percent(share: float) -> str:

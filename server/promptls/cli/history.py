@@ -75,7 +75,8 @@ def execute(arguments: argparse.Namespace) -> int:
     elif runs:
         _print(runs)
     else:
-        print("no run yet: promptls run FILE")
+        of = f" of an experiment `{arguments.experiment}`" if arguments.experiment else ""
+        print(f"no run{of} yet: promptls run FILE")
     return int(not runs)
 
 
