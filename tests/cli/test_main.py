@@ -128,6 +128,11 @@ def test_a_reader_that_goes_away_ends_the_command_quietly() -> None:
     assert (ended.returncode, ended.stderr) == (141, b"")
 
 
+def test_a_command_whose_streams_are_closed_ends_as_it_would() -> None:
+    command = f'"{sys.executable}" -m promptls explain unknown-role <&- >&- 2>&-'
+    assert subprocess.run(["/bin/sh", "-c", command], check=False).returncode == 0
+
+
 def test_a_misspelt_version_option_does_not_start_the_server(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--verion"]) == 2
     assert "did you mean `--version`?" in capsys.readouterr().err

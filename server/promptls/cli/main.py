@@ -71,6 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 is fine, 1 means findings or failures, 2 wrong use, 130 an interrupt.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    terminal.open_closed_streams()
     terminal.survive_any_encoding()
     try:
         code = _dispatch(words)

@@ -72,6 +72,20 @@ def json_text(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=not unicode, default=str) + "\n"
 
 
+def open_closed_streams() -> None:
+    """Opens the null device for each standard stream that whoever started the process has closed.
+
+    Python has None for them; and the first file that is opened would become what a child reads or writes.
+    """
+    for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened == number:
+                os.set_inheritable(opened, True)  # noqa: FBT003 - the parameter has no name
+            stream = os.fdopen(opened, "r" if name == "stdin" else "w", encoding="utf-8", closefd=False)
+            setattr(sys, name, stream)
+
+
 def survive_any_encoding() -> None:
     """Makes the standard streams replace what their encoding cannot say, in place of raising."""
     for stream in (sys.stdout, sys.stderr):
