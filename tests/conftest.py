@@ -8,9 +8,11 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-# How long an example takes depends on what else the machine does.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+# How long an example takes depends on what else the machine does. The examples are the same in every
+# run, so that a change is judged by what it changes; `--hypothesis-profile explore` tries others.
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None)
+settings.load_profile("same")
 
 
 @pytest.fixture(autouse=True)

@@ -178,7 +178,7 @@ PIECES = (
     "{% with b = a %}\n",
     "{% endwith %}\n",
     "- name: {{ c[0].k }}\n",
-    "- name: {{ m(c) }} {{ m(b.w, d=c.v) }} {{ caller(b) }}\n",
+    "- name: {{ m(c) }} {{ m(b.w, d=b.v) }} {{ caller(b) }}\n",
     "{% call(a) m(c) %}\n",
     "{% endcall %}\n",
     "{% for b in c | batch(2) %}\n",

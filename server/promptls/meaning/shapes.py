@@ -114,7 +114,11 @@ def _joined_pieces(pieces: list[tuple[Piece, ...]]) -> tuple[Piece, ...]:
 
 
 def _summed(events: Sequence[Piece | Use]) -> tuple[Piece, ...]:
-    """The uses in some events, summed up between those that the text around takes part in."""
+    """The uses in some events, summed up between those that the text around takes part in.
+
+    Uses of a name that contradict each other sum up to `any`, also where the text around would make the
+    name a view that some of them do not fit.
+    """
     loose = _loose(events)
     found: list[Piece] = []
     walk = Walk()

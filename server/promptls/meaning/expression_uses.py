@@ -1,0 +1,231 @@
+"""What the expressions of one tag use: each value by its path, with the shape that its use asks for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from promptls.meaning.comparisons import compared
+from promptls.meaning.demands import (
+    ANY,
+    FILTER_NEEDS,
+    MAPPING,
+    METHOD_SHAPES,
+    NUMBER,
+    TEST_SHAPES,
+    TEXT,
+    TYPE_TESTS,
+    arguments_of,
+    filter_shape,
+    operand_need,
+    operand_shapes,
+)
+from promptls.meaning.expression_paths import (
+    DEFAULTS,
+    VIEWS,
+    asked_for,
+    named_key,
+    path_of,
+    refused_by,
+)
+from promptls.meaning.paths import (
+    Each,
+    Path,
+    Step,
+    along,
+    under_question,
+    with_optional_end,
+)
+from promptls.meaning.shape import UNKNOWN, Shape
+from promptls.meaning.use import Event, Pass, Use
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Conditional,
+    Expression,
+    Filter,
+    Item,
+    Keyword,
+    Name,
+    Operation,
+    Test,
+    children,
+)
+
+_MOST_NAMES: Final = 2
+"""How many names call a macro: `show`, `tools.show`."""
+
+
+class ExpressionUses:
+    """Collects the uses in the expressions of one tag, with what is asked before each of them.
+
+    `call_block` is the text of a `call` tag whose call is read next, so that its block can be told of.
+    """
+
+    def __init__(self) -> None:
+        self.events: Final[list[Event]] = []
+        self.call_block = ""
+        self._asked: list[Path] = []
+
+    def emit(self, path: Path, shape: Shape, node: Expression, need: str = "") -> None:
+        """Note that the value at `path`, which `node` gives, is used as `shape`."""
+        if not path:
+            return
+        if path[-1].key is Each.INDEX:
+            path, shape, need = path[:-1], UNKNOWN, ""  # a text has elements with numbers too
+        for asked in self._asked:
+            path = under_question(path, asked)
+        self.events.append(Use(path, shape, node.span, need))
+
+    def use(self, node: Expression, shape: Shape, need: str = "") -> Path:
+        """Note that what `node` gives is used as `shape`, and fails to be without `need`; the path to it."""
+        path = path_of(node)
+        if path:
+            self.emit(path, shape, node, need)
+            self._on_the_way(node)
+        else:
+            self._inside(node, shape)
+        return path
+
+    def truth(self, node: Expression) -> None:
+        """Note that a value is only asked whether it is true."""
+        if isinstance(node, Operation) and node.operators[0] in {"and", "or", "not"}:
+            self._logic(node, None)
+        elif path := path_of(node):
+            self.emit(with_optional_end(path), UNKNOWN, node)
+            self._on_the_way(node)
+        else:
+            self._inside(node, UNKNOWN)
+
+    def _logic(self, node: Operation, shape: Shape | None) -> None:
+        """The operands of `and`, `or` and `not`; behind `and` the ones before it hold, behind `or` not."""
+        asked = len(self._asked)
+        last = len(node.operands) - 1
+        for index, operand in enumerate(node.operands):
+            if shape is None or index < last:
+                self.truth(operand)
+            else:
+                self.use(operand, shape)
+            self._asked += asked_for(operand) if node.operators[0] == "and" else refused_by(operand)
+        del self._asked[asked:]
+
+    def _on_the_way(self, node: Expression) -> None:
+        """The uses inside an expression that is a path: by its filters, and of its arguments."""
+        match node:
+            case Attribute(target=target):
+                self._on_the_way(target)
+            case Item(target=target, key=key):
+                self._on_the_way(target)
+                self._inside(key, UNKNOWN)
+            case Filter(target=target) if target is not None:
+                self._filter(node, path_of(target))
+                self._on_the_way(target)
+            case Call(function=Attribute(target=target, name=name), arguments=arguments):
+                if name in VIEWS:
+                    self.emit(path_of(target), MAPPING, target, f".{name}")
+                self._on_the_way(target)
+                for argument in arguments:
+                    self.use(argument, UNKNOWN)
+            case Operation(operands=operands):
+                self._on_the_way(operands[0])
+                for operand in operands[1:]:
+                    self.use(operand, UNKNOWN)
+
+    def _inside(self, node: Expression, shape: Shape) -> None:
+        """The uses inside an expression that is no path itself."""
+        match node:
+            case Operation(operators=("and" | "or" | "not" as word, *_)):
+                self._logic(node, None if word == "not" else shape)
+            case Operation():
+                for operand, needed in zip(node.operands, operand_shapes(node), strict=True):
+                    self.use(operand, needed, operand_need(node, needed))
+                self._comparison(node)
+            case Conditional():
+                self._conditional(node, shape)
+            case Test():
+                self._test(node)
+            case Filter(target=target):
+                path = path_of(target) if target is not None else ()
+                self._filter(node, path)
+                if target is not None:
+                    self._on_the_way(target) if path else self._inside(target, UNKNOWN)
+            case Call():
+                self._call(node)
+            case _:
+                for child in children(node):
+                    self.use(child, UNKNOWN)
+
+    def _comparison(self, node: Operation) -> None:
+        """Note what a value is compared with, where it is compared as it is."""
+        for value, constants in compared(node):
+            self.events.append(Use(path_of(value), UNKNOWN, value.span, compared=tuple(constants)))
+
+    def _conditional(self, node: Conditional, shape: Shape) -> None:
+        self.truth(node.test)
+        asked = len(self._asked)
+        self._asked += asked_for(node.test)
+        self.use(node.then, shape)
+        del self._asked[asked:]
+        if node.otherwise is not None:
+            self._asked += refused_by(node.test)
+            self.use(node.otherwise, shape)
+            del self._asked[asked:]
+
+    def _test(self, node: Test) -> None:
+        path = path_of(node.target)
+        if not path:
+            self._inside(node.target, UNKNOWN)
+        elif node.name in {"defined", "undefined", "none"}:
+            self.emit(with_optional_end(path), UNKNOWN, node.target)
+            self._on_the_way(node.target)
+        else:
+            shape = ANY if node.name in TYPE_TESTS else TEST_SHAPES.get(node.name, UNKNOWN)
+            self.emit(path, shape, node.target)
+            self._on_the_way(node.target)
+        for argument in node.arguments:
+            self.use(argument, UNKNOWN)
+
+    def _filter(self, node: Filter, path: Path) -> None:
+        """What a filter says of the value at `path` that it is given, and what its arguments use."""
+        target = node.target
+        if path and target is not None and (shape := filter_shape(node)) is not None:
+            way = with_optional_end(path) if node.name in DEFAULTS else path
+            self.emit(way, shape, target, FILTER_NEEDS.get(node.name, ""))
+            if key := named_key(node):
+                way = along(path, Step(Each.ELEMENT), *map(Step, key.split(".")))
+                if way:
+                    self.emit(way, NUMBER if node.name == "sum" else UNKNOWN, target)
+        for argument in node.arguments:
+            self.use(argument, UNKNOWN)
+
+    def _call(self, node: Call) -> None:
+        match node.function:
+            case Name(name="range"):
+                self._arguments(node, NUMBER, "number")
+            case Name(name="escape_special_characters"):
+                self._arguments(node, TEXT, "text")
+            case Attribute(target=target, name=name) if name in METHOD_SHAPES:
+                self.use(target, METHOD_SHAPES[name], f".{name}")
+                self._arguments(node, UNKNOWN)
+            case function:
+                self.use(function, Shape("callable", arguments=arguments_of(node)), "called")
+                self._passes(node, path_of(function))
+                self._arguments(node, UNKNOWN)
+
+    def _passes(self, node: Call, callee: Path) -> None:
+        """Note what a call hands to what may be a macro."""
+        block, self.call_block = self.call_block, ""
+        if not 0 < len(callee) <= _MOST_NAMES:
+            return
+        asked = tuple(self._asked)
+        for number, argument in enumerate(node.arguments):
+            named = argument if isinstance(argument, Keyword) else None
+            path = path_of(named.value if named is not None else argument)
+            place = named.name if named is not None else number
+            self.events.append(Pass(path, callee, place, block, asked))
+
+    def _arguments(self, node: Call, shape: Shape, need: str = "") -> None:
+        for argument in node.arguments:
+            if isinstance(argument, Keyword):
+                self.use(argument.value, shape)
+            else:
+                self.use(argument, shape, need)
