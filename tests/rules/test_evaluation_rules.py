@@ -30,6 +30,8 @@ API = (
 )
 
 FOUND = {
+    "a retriever without its class": "prompt_template: {template: Q}\nretriever: {fix_id_list: [0]}\n"
+    "^^^^^^^^^ retriever-mismatch: a retriever needs a `type`, which names its class\n" + GEN,
     "an argument of a retriever that is being typed": "ice_template:\n  template: 'Q: {question}'\nprompt_template:\n  template: '</E>Q: {question}'\n  ice_token: '</E>'\nretriever: {type: FixKRetriever, fix_id\n           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ yaml-syntax\n",
     "another name for `template` is one mistake": "prompt_template:\n  type: PromptTemplate\n  prompt: Q\n"
     "  ^^^^^^ unknown-evaluation-key: `PromptTemplate` takes no `prompt`; did you mean `template`?\n" + ZERO,

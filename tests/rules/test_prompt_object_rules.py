@@ -29,6 +29,10 @@ FOUND = {
         "output_key: b\nexamples:\n- {a: 1, a: 2, b: 3}\n         ^ duplicate-key\n"
     ),
     "an instruction that is null": "instruction: null\n             ^^^^ empty-instruction\n" + KEYS,
+    "an instruction that is a list": "instruction: [Ask.]\n             ^^^^^^ missing-instruction: the "
+    "instruction is a list: Ragas takes a text\n" + KEYS,
+    "a field behind a sign that begins a comment": "instruction: Answer #{question} now\n"
+    "                    ^^^^^^^^^^^^^^^ swallowed-text\n" + KEYS,
     "input keys that are null": DO + "input_keys:\n^^^^^^^^^^ missing-input-keys\noutput_key: a\n",
     "no input": DO + "input_keys: []\n            ^^ missing-input-keys\noutput_key: a\n",
     "an output key that is empty": DO

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from promptls.meaning.contents import Content, block_indent, chunk_contents, tags_in
+from promptls.meaning.expression_paths import SAME_LIST
+from promptls.meaning.key_ways import way_of
+from promptls.meaning.paths import Each, Step
 from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, Resolver
 from promptls.meaning.shape import Shape
+from promptls.meaning.shapes import resolved_at
 from promptls.meaning.template import Template
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import union
@@ -38,6 +42,8 @@ _PASSING: Final = frozenset(
     }
 )
 """Filters whose result has the line breaks of what they are given."""
+_OF_LISTS: Final = SAME_LIST | {"batch", "groupby", "map", "slice"}
+"""Filters that make a list of the elements of another."""
 _PASSING_METHODS: Final = frozenset(
     {"capitalize", "get", "lower", "lstrip", "pop", "replace", "rstrip", "strip", "title", "upper"}
 )
@@ -50,7 +56,8 @@ class PrintedInput:
 
     `name` is the input's name and `text` how the value is written. `expression` is the span of all
     that the tag prints. Spans count from the start of the chunk. `keys` are the attributes and
-    keys that lead to the value; `is_element` says that a loop goes over the input.
+    keys that lead to the value; `is_element` says that a loop goes over the input. `adds_breaks`
+    says that the tag itself puts line breaks beside the value, as a `join` can.
     """
 
     name: str
@@ -60,6 +67,7 @@ class PrintedInput:
     content: Content
     keys: tuple[str, ...] = ()
     is_element: bool = False
+    adds_breaks: bool = False
 
 
 @kept
@@ -80,6 +88,16 @@ def no_inputs(template: Template) -> frozenset[str]:
         return made
     declared = {key.name for key in template.declarations.inputs}
     return made | (names.read_names - declared - names.bound_names("for"))
+
+
+def way_from_input(template: Template, value: PrintedInput, start: int) -> tuple[str, tuple[str, ...]]:
+    """The input that a value of the chunk at `start` comes from, with the keys on the way.
+
+    Follows loops and names that are set outside of the chunk. The name is empty where that leads to no input.
+    """
+    path = (Step(value.name), *(Step(key or Each.ELEMENT) for key in value.keys))
+    root, *keys = way_of(resolved_at(template, path, start + value.span.start)) or ("",)
+    return str(root), tuple("" if isinstance(key, Each) else key for key in keys)
 
 
 def schema_at(schema: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
@@ -117,7 +135,7 @@ def _printed(chunk: Chunk) -> Iterator[PrintedInput]:
                 continue
             expression = _outer_span(tag, whole).shifted(tag.span.start)
             seen: set[str] = set()
-            for value in _unescaped(whole, indent):
+            for value, adds_breaks in _unescaped(whole, indent):
                 sources = sources or _Sources(chunk)
                 found = sources.input_of(value, tag)
                 if found is None:
@@ -127,7 +145,7 @@ def _printed(chunk: Chunk) -> Iterator[PrintedInput]:
                     seen.add(text)
                     name, keys, is_element = found
                     span = value.span.shifted(tag.span.start)
-                    yield PrintedInput(name, text, span, expression, content, keys, is_element)
+                    yield PrintedInput(name, text, span, expression, content, keys, is_element, adds_breaks)
 
 
 def _is_written(expression: Expression) -> bool:
@@ -141,13 +159,36 @@ def _outer_span(tag: Tag, expression: Expression) -> Span:
     return Span(min(start, expression.span.start), tag.inner_start + len(inside.rstrip()))
 
 
-def _unescaped(node: Expression, indent: int | None) -> Iterator[Expression]:
-    """The values in an expression whose line breaks come out as they are."""
+def _unescaped(
+    node: Expression, indent: int | None, *, adds_breaks: bool = False
+) -> Iterator[tuple[Expression, bool]]:
+    """The values in an expression whose line breaks come out as they are; whether it adds some itself."""
     if _is_value(node):
-        yield node
+        yield node, adds_breaks
+        return
+    adds_breaks = adds_breaks or _adds_breaks(node, indent or 0)
+    if adds_breaks and isinstance(node, Filter) and node.name in _OF_LISTS and node.target is not None:
+        yield from _unescaped(node.target, indent, adds_breaks=True)
         return
     for inner in _passed_on(node, indent):
-        yield from _unescaped(inner, indent)
+        yield from _unescaped(inner, indent, adds_breaks=adds_breaks)
+
+
+def _adds_breaks(node: Expression, indent: int) -> bool:
+    """Whether an expression joins its values with line breaks that leave the lines too far to the left."""
+    match node:
+        case Filter(name="join", arguments=(Constant(value=str() as between), *_)):
+            pass
+        case Operation(operators=("~" | "+",), operands=(Constant(value=str() as between), _)):
+            pass
+        case Operation(
+            operators=("~" | "+",), operands=(Operation(operands=(_, Constant(value=str() as between))), _)
+        ):
+            pass
+        case _:
+            return False
+    _, found, last = between.rpartition("\n")
+    return bool(found) and len(last) - len(last.lstrip(" ")) < max(indent, 1)
 
 
 def _is_value(node: Expression) -> bool:

@@ -35,24 +35,25 @@ Use instead:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from promptls.meaning.branches import chunk_branches
-from promptls.meaning.parts import chunk_items
+from promptls.meaning.parts import Part, chunk_items
 from promptls.rules.key_edits import without_entry
 from promptls.rules.rule import PARTS_KINDS, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Entry, key_text
 
 
 def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
     """The later one of the two keys, for each part of the chunk that has both."""
     for part in chunk_items(chunk).parts:
-        content, sections = part.entry("content"), part.entry("sections")
-        if content is None or sections is None:
+        both = _both(chunk, part)
+        if both is None:
             continue
-        first, second = sorted((content.key.span, sections.key.span))
-        if not chunk_branches(chunk).come_together(first.start, second.start):
-            continue
+        content, sections = both
+        second = max(content.key.span, sections.key.span)
         other = "content" if second == sections.key.span else "sections"
         fixes = tuple(
             Fix(f"Remove `{key}`", (edit,))
@@ -60,6 +61,19 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             if (edit := without_entry(chunk, part.span, part.entries, entry))
         )
         yield Finding(second, f"this part has `{other}` already", fixes)
+
+
+def _both(chunk: Chunk, part: Part) -> tuple[Entry, Entry] | None:
+    """The first `content` and `sections` of a part that are there at once."""
+    branches = chunk_branches(chunk)
+    contents, lists = (
+        [entry for entry in part.entries if key_text(entry) == key] for key in ("content", "sections")
+    )
+    for content, sections in product(contents, lists):
+        first, second = sorted((content.key.span, sections.key.span))
+        if branches.come_together(first.start, second.start):
+            return content, sections
+    return None
 
 
 RULE = Rule(

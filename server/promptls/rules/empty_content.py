@@ -2,7 +2,8 @@
 
 ## What it does
 
-Reports `content` that is written out as nothing, and `sections` without any section.
+Reports `content` that is written out as nothing, `sections` without any section, and a section whose
+`content` is null.
 
 ## Why is this bad?
 
@@ -32,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from promptls.meaning.contents import chunk_contents
 from promptls.meaning.parts import Part, chunk_items
 from promptls.rules.removed_tag import whole_lines
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
@@ -62,6 +64,20 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
                 yield Finding(entry.key.span, "this part has no content", tuple(_removal(chunk, part)))
             elif part.entry("content") is None:
                 yield Finding(entry.key.span, "this part has no sections", severity="error")
+    yield from _empty_sections(chunk)
+
+
+def _empty_sections(chunk: Chunk) -> Iterator[Finding]:
+    """The sections of the chunk's parts whose content is null, which Prompt Poet cannot join."""
+    for content in chunk_contents(chunk):
+        value = content.value
+        if content.section is None or value.dynamic or value.tag != "null":
+            continue
+        if value.span.is_empty() and _may_be_filled(chunk, Span(content.key.end, content.end)):
+            continue
+        yield Finding(
+            content.key, "this section has no content: Prompt Poet cannot join it", severity="error"
+        )
 
 
 def _may_be_filled(chunk: Chunk, behind: Span) -> bool:

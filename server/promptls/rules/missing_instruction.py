@@ -2,7 +2,7 @@
 
 ## What it does
 
-Reports a prompt object at whose top level `instruction` is missing.
+Reports a prompt object at whose top level `instruction` is missing, or a list or a mapping.
 
 ## Why is this bad?
 
@@ -33,16 +33,21 @@ from promptls.meaning.kind import top_keys
 from promptls.rules.mapping_edits import added_entry
 from promptls.rules.rule import OBJECT_KINDS, FileContext, Finding, Fix, Rule
 from promptls.settings.header import HEADER_KEYS
-from promptls.syntax.yaml.nodes import key_text
+from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text
 from promptls.systems.ragas.vocabulary import NEWER_FILE_KEYS, PROMPT_KEYS
 from promptls.text.nearest import is_close
 
 
 def check(context: FileContext) -> Iterator[Finding]:
-    """A finding at the first key of an object without the key."""
+    """A finding at the first key of an object without the key, or at a value of it that is no text."""
     yield from missing_top_key(
         context, "instruction", "instruction: Say in plain language what the model is to do."
     )
+    root = context.template.root
+    value = root.value("instruction") if root else None
+    if isinstance(value, (Mapping, Sequence)) and not top_keys(context.template.source) & NEWER_FILE_KEYS:
+        what = "mapping" if isinstance(value, Mapping) else "list"
+        yield Finding(value.span, f"the instruction is a {what}: Ragas takes a text")
 
 
 def missing_top_key(context: FileContext, key: str, written: str | None) -> Iterator[Finding]:

@@ -5,6 +5,7 @@
 Reports a retriever of an evaluation prompt that
 
 - picks examples although there is no `ice_template` to write them with;
+- has no `type`;
 - lacks an argument that its class needs (`fix_id_list` of `FixKRetriever`, `k` of
   `SlidingWindowRetriever`), or has one that its class does not take;
 - is a slip of a known class;
@@ -72,6 +73,8 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         return
     retriever = evaluation.retriever.value
     kind = class_name(retriever)
+    if isinstance(retriever, Mapping) and _lacks_class(retriever):
+        yield Finding(evaluation.retriever.key.span, "a retriever needs a `type`, which names its class")
     if not isinstance(retriever, Mapping) or kind is None:
         return
     type_value = retriever.value("type")
@@ -97,6 +100,12 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         yield Finding(place, message, fixes)
     if evaluation.ice is not None:
         yield from _examples(evaluation, evaluation.ice)
+
+
+def _lacks_class(retriever: Mapping) -> bool:
+    """Whether nothing in a retriever can be its `type`."""
+    keys = [key_text(entry) for entry in retriever.entries]
+    return not any(key is None or key in {"<<", "type"} or is_slip(key, "type") for key in keys)
 
 
 def _class_span(node: Node, kind: str) -> Span:

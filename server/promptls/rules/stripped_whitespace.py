@@ -70,9 +70,13 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         if content.is_block:
             before = _indentation(chunk, content, inside.start)
             behind = 0 if _ends_with_line(content) else behind
-        if before and before < len(text):
+        if (
+            before
+            and before < len(text)
+            and not _is_trimmed(chunk, Span(inside.start, inside.start + before))
+        ):
             yield _finding(chunk, content, Span(inside.start, inside.start + before), at_start=True)
-        if behind and not _is_behind_unfinished(chunk, inside.end - behind):
+        if behind and not _is_trimmed(chunk, Span(inside.end - behind, inside.end)):
             yield _finding(chunk, content, Span(inside.end - behind, inside.end), at_start=False)
         yield from _lost_markers(chunk, content, inside)
 
@@ -98,9 +102,14 @@ def _inside(chunk: Chunk, content: Content) -> Span | None:
     return Span(first, end + len(_line(chunk, end)))
 
 
-def _is_behind_unfinished(chunk: Chunk, offset: int) -> bool:
-    """Whether a tag that somebody is writing ends there: the space is one of its own."""
-    return any(tag.unclosed and tag.span.end == offset for tag in chunk.tags)
+def _is_trimmed(chunk: Chunk, span: Span) -> bool:
+    """Whether white space never comes out: a tag beside it trims it, or one that somebody is writing has it."""
+    if any(tag.unclosed and tag.span.end == span.start for tag in chunk.tags):
+        return True
+    return chunk.text[span.start : span.end].isspace() and any(
+        (tag.trims_after and tag.span.end == span.start) or (tag.trims_before and tag.span.start == span.end)
+        for tag in chunk.tags
+    )
 
 
 def _line(chunk: Chunk, start: int) -> str:

@@ -47,6 +47,8 @@ from promptls.text.span import Span
 
 _WORDS: Final = re.compile(r"#(?:\d|[^\W\d]\S*$)")
 """A number or a single word right behind the `#`, as in a ticket's number or a hashtag."""
+_FIELD: Final = re.compile(r"#\S*\{\w+\}")
+"""An input of a prompt object right behind the `#`, or in the word there."""
 _OWN: Final = re.compile(r"#\s*promptls:")
 _UNQUOTABLE: Final = re.compile(r"[\"'\\]")
 
@@ -55,7 +57,7 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
     """The comments on the lines of the chunk's plain texts."""
     comments = yaml_comments(chunk)
     starts = [comment.start for comment in comments]
-    for key, value in _texts(chunk) if comments else ():
+    for key, value, is_instruction in _texts(chunk) if comments else ():
         if value.style or value.span.is_empty():
             continue
         index = bisect_left(starts, value.span.end)
@@ -66,19 +68,20 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         if _OWN.match(text):
             continue
         span = Span(comment.start, comment.start + len(text))
-        severity: Severity | None = None if _is_text(chunk, span, text) else "hint"
+        is_text = _is_text(chunk, span, text) or (is_instruction and bool(_FIELD.match(text)))
+        severity: Severity | None = None if is_text else "hint"
         message = "YAML takes this for a comment: it does not reach the model"
         yield Finding(span, message, (_fix(chunk, key, value.span, span),), severity=severity)
 
 
-def _texts(chunk: Chunk) -> Iterator[tuple[Span, Scalar]]:
-    """The texts of the chunk that a model gets, each with its key."""
+def _texts(chunk: Chunk) -> Iterator[tuple[Span, Scalar, bool]]:
+    """The texts of the chunk that a model gets, each with its key, and whether it is an instruction."""
     for content in chunk_contents(chunk):
-        yield content.key, content.value
+        yield content.key, content.value, False
     for root in chunk_yaml(chunk).roots:
         entry = root.entry("instruction") if isinstance(root, Mapping) else None
         if entry is not None and isinstance(entry.value, Scalar):
-            yield entry.key.span, entry.value
+            yield entry.key.span, entry.value, True
 
 
 def _is_text(chunk: Chunk, span: Span, text: str) -> bool:

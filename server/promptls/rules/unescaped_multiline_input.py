@@ -7,7 +7,8 @@ place of each value, and counts the others. Where its severity is set higher, it
 where the value goes through `escape_special_characters`, `tojson` or `indent` with the block's own
 indentation, where the template uses it as a number, a truth value, a list or a mapping, and where its type
 or its `enum` in `input_keys` leaves no room for a line break. Where an example in the file gives the
-input with a line break, it is a warning.
+input with a line break, or where the tag itself puts one into a block, such as `join` between the elements
+of a list, it is a warning.
 
 ## Why is this bad?
 
@@ -40,13 +41,21 @@ from typing import Any, Final
 
 from promptls.meaning.contents import block_indent
 from promptls.meaning.header import Declarations
-from promptls.meaning.printed_inputs import PrintedInput, no_inputs, printed_inputs, schema_at, shape_kind
+from promptls.meaning.printed_inputs import (
+    PrintedInput,
+    no_inputs,
+    printed_inputs,
+    schema_at,
+    shape_kind,
+    way_from_input,
+)
 from promptls.meaning.shape import Shape
 from promptls.meaning.shapes import used_shapes
 from promptls.rules.aspects import declarations, names, silenced, uses
 from promptls.rules.first_places import FirstPlaces
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
+from promptls.text.span import Span
 
 _QUOTES: Final = {"'": "single", '"': "double"}
 _ONE_LINE_SHAPES: Final = frozenset({"number", "boolean", "list", "mapping", "callable"})
@@ -56,10 +65,15 @@ _ONE_LINE_FORMATS: Final = frozenset(
 )
 
 
-def _in_chunk(chunk: Chunk) -> Iterator[tuple[tuple[str, str], PrintedInput, int]]:
+def _in_chunk(chunk: Chunk) -> Iterator[tuple[tuple[str, str, bool], PrintedInput, int]]:
     for value in printed_inputs(chunk):
         if value.content.is_block or value.content.value.style in _QUOTES:
-            yield (value.name, value.text), value, 1
+            yield (value.name, value.text, _is_broken_up(value)), value, 1
+
+
+def _is_broken_up(value: PrintedInput) -> bool:
+    """Whether the tag itself ends the block, whatever the value is."""
+    return value.adds_breaks and value.content.is_block
 
 
 _PLACES: Final = FirstPlaces("unescaped-multiline-input", _in_chunk, reads_prose=False)
@@ -67,20 +81,35 @@ _PLACES: Final = FirstPlaces("unescaped-multiline-input", _in_chunk, reads_prose
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The inputs that the file prints as they are, where a line break would matter."""
-    broken = _names_with_line_breaks(context.template.declarations)
-    schemas = {key.name: key.schema for key in context.template.declarations.inputs or ()}
+    template = context.template
+    broken = _names_with_line_breaks(template.declarations)
+    schemas = {key.name: key.schema for key in template.declarations.inputs or ()}
     seen: set[str] = set()
-    inputs = context.template.names.input_names - no_inputs(context.template)
+    told: set[tuple[int, Span]] = set()
+    inputs = template.names.input_names - no_inputs(template)
+    known = inputs | template.names.bound_names("for") | template.names.bound_names("set")
     shapes: Mapping[str, Shape] | None = None
-    about_inputs = _PLACES.noticed(context, about=lambda subject: subject[0] in inputs, every=bool(broken))
+    about_inputs = _PLACES.noticed(context, about=lambda subject: subject[0] in known, every=bool(broken))
     for noticed in about_inputs:
         value, start = noticed.item, noticed.start
-        shapes = used_shapes(context.template) if shapes is None else shapes
-        if _is_one_line(schema_at(schemas.get(value.name, {}), value.keys)):
-            continue
-        if shape_kind(shapes.get(value.name), value.keys) in _ONE_LINE_SHAPES:
-            continue
+        name, keys = value.name, value.keys
+        if name not in inputs:
+            name, keys = way_from_input(template, value, start)
+            if name not in inputs:
+                continue
+        shapes = used_shapes(template) if shapes is None else shapes
         fixes = _kept_fixes(noticed.chunk, value)
+        if _is_broken_up(value):
+            if (start, value.expression) in told:
+                continue
+            told.add((start, value.expression))
+            message = "the line breaks that this expression puts in end this block"
+            yield Finding(value.expression, message, fixes, severity="warning").shifted(start)
+            continue
+        if _is_one_line(schema_at(schemas.get(name, {}), keys)):
+            continue
+        if shape_kind(shapes.get(name), keys) in _ONE_LINE_SHAPES:
+            continue
         if value.name in broken and not value.keys:
             message = f"an example gives `{value.text}` with a line break: {_effect(value)}"
             yield Finding(value.span, message, fixes, severity="warning").shifted(start)

@@ -45,6 +45,8 @@ from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import union, united
 from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
     Collection,
     Conditional,
     Constant,
@@ -224,8 +226,21 @@ def _literals(node: Expression, start: int) -> Iterator[tuple[str, Span]]:
     elif isinstance(node, Filter) and node.name in {"default", "d"}:
         for argument in node.arguments[:1]:
             yield from _literals(argument, start)
+    elif isinstance(node, Call) and _is_cycle(node.function):
+        for argument in node.arguments:
+            yield from _literals(argument, start)
     elif isinstance(node, Constant) and isinstance(node.value, str):
         yield node.value, Span(node.span.start + 1, node.span.end - 1).shifted(start)
+
+
+def _is_cycle(function: Expression) -> bool:
+    """Whether a call is `loop.cycle(…)`, which gives its arguments in turn."""
+    return (
+        isinstance(function, Attribute)
+        and function.name == "cycle"
+        and isinstance(function.target, Name)
+        and function.target.name == "loop"
+    )
 
 
 RULE = Rule(

@@ -59,9 +59,10 @@ def parse_tag(text: str, inner_start: int, inner_end: int) -> TagTree:
         statement = _statement(parser)
     if parser.token.kind != "end":
         token = parser.token
+        is_doubled = token.text == "&" and text.startswith("&", token.end)
         parser.problem(
-            Span(token.start, token.end),
-            f"unexpected `{token.text}`{advice_on_sign(token.text)}",
+            Span(token.start, token.end + is_doubled),
+            f"unexpected `{token.text * (1 + is_doubled)}`{advice_on_sign(token.text)}",
             f"`{'}}' if text[1] == '{' else '%}'}`",
         )
     return TagTree(_shallow(statement), tuple(parser.problems))
