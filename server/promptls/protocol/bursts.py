@@ -10,14 +10,37 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lsprotocol import types
 
+from promptls.text.lines import column_from_units
 from promptls.text.span import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from promptls.syntax.source import Source
+    from promptls.text.lines import Unit
 
-_ENDS: Final = frozenset("\r\n")
+_MOST_LINES: Final = 400
+"""How far apart the changes may stand that are taken as one edit."""
+_CHANGE: Final = b'"textDocument/didChange"'
+_CANCEL: Final = b'"$/cancelRequest"'
+
+
+class Pace:
+    """Whether a client is in the middle of a burst, from the bodies of its messages as they arrive."""
+
+    def __init__(self) -> None:
+        self._changes = 0
+
+    def goes_on(self, bodies: list[bytes]) -> bool:
+        """Whether more is likely to follow these bodies at once.
+
+        There were several changes, and the last one stands there without a question behind it, or a
+        question was taken back: whoever asks for something again and again is not done yet.
+        """
+        self._changes += sum([_CHANGE in body for body in bodies])
+        if self._changes <= 1 or not bodies:
+            return False
+        return _CHANGE in bodies[-1] or any(_CANCEL in body for body in bodies)
 
 
 def gathered(messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -26,20 +49,18 @@ def gathered(messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     That message has the version of the last one. Changes that are not as the protocol wants them stay by
     themselves, because each of them is refused by itself.
     """
-    waiting: dict[str, Any] | None = None
+    waiting: list[dict[str, Any]] = []
     for message in messages:
-        if waiting is not None and _is_change(message) and _uri(message) == _uri(waiting):
-            waiting = _joined(waiting, message)
-            continue
-        if waiting is not None:
-            yield waiting
-            waiting = None
-        if _is_change(message):
-            waiting = message
+        is_change = _is_change(message)
+        if waiting and not (is_change and _uri(message) == _uri(waiting[0])):
+            yield _joined(waiting)
+            waiting = []
+        if is_change:
+            waiting.append(message)
         else:
             yield message
-    if waiting is not None:
-        yield waiting
+    if waiting:
+        yield _joined(waiting)
 
 
 class Typed(NamedTuple):
@@ -50,48 +71,102 @@ class Typed(NamedTuple):
     changes: int
 
 
-def typed_together(source: Source, changes: Sequence[dict[str, Any]]) -> Typed | None:
-    """The edit that the first of the changes amount to: as many as stay at one place of a line.
+def typed_together(source: Source, changes: Sequence[dict[str, Any]], unit: Unit) -> Typed | None:
+    r"""The one edit that the first of the changes amount to: as many as stay near one another.
 
-    Each change counts from the text that the one before it left. Only ASCII is looked at, of which a letter
-    is one unit of a column in whatever unit the client counts. None where not even the first one is such.
+    Each change counts from the text that the one before it left; a line that is past the end stops the
+    count. None where not even the first one can be taken, or where lines end at `\r` alone.
     """
-    place = changes[0].get("range")
-    if place is None:
+    first, last = _reach(changes)
+    if first < 0:
         return None
-    line = place["start"]["line"]
-    whole = source.line_span(line)
-    letters = source.slice(whole)
-    if not letters.isascii() or source.place(whole.start).line != line:
+    begin = source.line_span(first).start
+    whole = Span(begin, max(source.line_span(last).end, begin))
+    old = source.slice(whole)
+    if source.place(begin).line != first or "\r" in old.replace("\r\n", ""):
         return None
-    length = len(letters)
-    start, end, text, count = -1, -1, "", 0
+    before = old.split("\n")
+    lines = before.copy()
+    count = 0
     for change in changes:
-        found = _on_line(change, line, length)
-        if found is None:
+        if not _is_applied(lines, first, change, unit):
             break
-        first, last, typed = found
-        if count == 0:
-            start, end, text = first, last, typed
-        elif first > start + len(text) or last < start:
-            break
-        else:
-            end += max(last - (start + len(text)), 0)
-            text = text[: max(first - start, 0)] + typed + text[max(last - start, 0) :]
-            start = min(start, first)
-        length += len(typed) - (last - first)
         count += 1
-    return Typed(Span(start, end).shifted(whole.start), text, count) if count else None
+    return Typed(*_difference(before, lines, begin), count) if count else None
 
 
-def _on_line(change: dict[str, Any], line: int, length: int) -> tuple[int, int, str] | None:
-    """The columns and the text of a change inside a line of so many letters; None for any other change."""
+def _reach(changes: Sequence[dict[str, Any]]) -> tuple[int, int]:
+    """The first and the last line that the first of the changes touch, in the text before all of them.
+
+    As many are looked at as stay near one another; (-1, -1) where that is none.
+    """
+    found = first, last = (-1, -1)
+    removed = 0
+    for change in changes:
+        place = change.get("range")
+        if place is None:
+            break
+        start, end = place["start"]["line"], place["end"]["line"]
+        first = start if first < 0 else min(first, start)
+        removed += max(end - start, 0)
+        last = max(last, end)
+        if first < 0 or last + removed - first > _MOST_LINES:
+            break
+        found = first, last + removed
+    return found
+
+
+def _is_applied(lines: list[str], first: int, change: dict[str, Any], unit: Unit) -> bool:
+    """Apply a change to lines of which the first has the number `first`; whether it is one of them only."""
     place, text = change.get("range"), change["text"]
-    if place is None or place["start"]["line"] != line or place["end"]["line"] != line:
-        return None
-    first, last = place["start"]["character"], place["end"]["character"]
-    is_inside = 0 <= first <= last <= length
-    return (first, last, text) if is_inside and text.isascii() and _ENDS.isdisjoint(text) else None
+    if place is None:
+        return False
+    start, end = place["start"], place["end"]
+    above, below = start["line"] - first, end["line"] - first
+    if not 0 <= above <= below < len(lines):
+        return False
+    head, tail = _without_return(lines[above]), lines[below]
+    left = column_from_units(head, start["character"], unit)
+    right = column_from_units(_without_return(tail), end["character"], unit)
+    if above == below and left > right:
+        return False
+    made = head[:left] + text + tail[right:]
+    if "\n" not in text and "\r" not in text:
+        lines[above : below + 1] = (made,)
+    elif "\r" in text.replace("\r\n", ""):
+        return False
+    else:
+        lines[above : below + 1] = made.split("\n")
+    return True
+
+
+def _without_return(line: str) -> str:
+    return line.removesuffix("\r")
+
+
+def _difference(before: list[str], after: list[str], begin: int) -> tuple[Span, str]:
+    """What is to be replaced in lines that begin at the offset `begin`, and by what, to make others of them.
+
+    At least one line of each is compared letter by letter, so that lines which are put in or taken out
+    take their line ends with them.
+    """
+    most = min(len(before), len(after)) - 1
+    head = 0
+    while head < most and before[head] == after[head]:
+        head += 1
+    tail = 0
+    while tail < most - head and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    begin += sum([len(line) + 1 for line in before[:head]])
+    old, new = ("\n".join(lines[head : len(lines) - tail]) for lines in (before, after))
+    most = min(len(old), len(new))
+    left = 0
+    while left < most and old[left] == new[left]:
+        left += 1
+    right = 0
+    while right < most - left and old[-1 - right] == new[-1 - right]:
+        right += 1
+    return Span(begin + left, begin + len(old) - right), new[left : len(new) - right]
 
 
 def _is_change(message: dict[str, Any]) -> bool:
@@ -112,8 +187,13 @@ def _is_change(message: dict[str, Any]) -> bool:
 
 
 def _has_range(change: dict[str, Any]) -> bool:
-    numbers = [change["range"][end][part] for end in ("start", "end") for part in ("line", "character")]
-    return isinstance(change["text"], str) and all(type(number) is int for number in numbers)
+    place = change["range"]
+    start, end = place["start"], place["end"]
+    return (
+        isinstance(change["text"], str)
+        and type(start["line"]) is type(start["character"]) is int
+        and type(end["line"]) is type(end["character"]) is int
+    )
 
 
 def _uri(message: dict[str, Any]) -> str:
@@ -121,7 +201,9 @@ def _uri(message: dict[str, Any]) -> str:
     return uri
 
 
-def _joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    params = one["params"]
-    changes = [*params["contentChanges"], *other["params"]["contentChanges"]]
-    return {**one, "params": {**other["params"], "contentChanges": changes}}
+def _joined(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    last = messages[-1]
+    if len(messages) == 1:
+        return last
+    changes = [change for message in messages for change in message["params"]["contentChanges"]]
+    return {**last, "params": {**last["params"], "contentChanges": changes}}

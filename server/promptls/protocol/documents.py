@@ -37,13 +37,14 @@ def did_change(session: Session, params: dict[str, Any]) -> None:
     source = opened.template.source
     changes = params["contentChanges"]
     while changes:
-        typed = typed_together(source, changes) if len(changes) > 1 else None
+        typed = typed_together(source, changes, session.unit) if len(changes) > 1 else None
         if typed is None:
             place, text = changes[0].get("range"), changes[0]["text"]
             span = Span(0, len(source)) if place is None else span_of_json(source, place, session.unit)
             typed = Typed(span, text, 1)
-        source = source.edited(typed.span, typed.text)
-        session.rendered_findings.edited(path, typed.span, len(typed.text))
+        if typed.text or typed.span.start < typed.span.end:
+            source = source.edited(typed.span, typed.text)
+            session.rendered_findings.edited(path, typed.span, len(typed.text))
         changes = changes[typed.changes :]
     session.workspace.put(path, source, document.get("version") or opened.version)
     session.file_changed(path)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Container, Iterable
 from typing import Any, Final
 
 from lsprotocol import types
 
 Json = dict[str, Any]
+_decoded: Final = json.JSONDecoder().raw_decode
 
 _BEFORE_ALL: Final = frozenset({types.INITIALIZE, types.EXIT})
 
@@ -15,6 +17,21 @@ _BEFORE_ALL: Final = frozenset({types.INITIALIZE, types.EXIT})
 def error_of(code: types.ErrorCodes | types.LSPErrorCodes, message: str) -> Json:
     """The error as the wire has it."""
     return {"code": code.value, "message": message}
+
+
+def message_in(body: bytes) -> Any:
+    """What a message's body says; None where it is no JSON."""
+    try:
+        text = body.decode("utf-8", "surrogatepass")
+        message, end = _decoded(text)
+        if end == len(text):
+            return message
+    except (ValueError, RecursionError):
+        pass  # most often there are blanks around it, which cost this another look
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
 
 
 def malformed(message: Any) -> Json | None:
@@ -45,9 +62,36 @@ def refusal(method: str, *, is_initialized: bool, is_shut_down: bool) -> Json | 
 def cancelled_ids(messages: Iterable[Json]) -> frozenset[str | int]:
     """The ids of the requests that the messages cancel."""
     return frozenset(
-        number
-        for message in messages
-        if message.get("method") == types.CANCEL_REQUEST
-        and isinstance(params := message.get("params"), dict)
-        and isinstance(number := params.get("id"), int | str)
+        [
+            number
+            for message in messages
+            if message.get("method") == types.CANCEL_REQUEST
+            and isinstance(params := message.get("params"), dict)
+            and isinstance(number := params.get("id"), int | str)
+        ]
     )
+
+
+def without_cancelled(
+    messages: Iterable[Json], cancelled: frozenset[str | int]
+) -> tuple[list[Json], list[str | int]]:
+    """The messages but for the requests that are cancelled behind them, and for their cancelling.
+
+    With them the ids of those requests, which are still to be told.
+    """
+    wanted: list[Json] = []
+    refused: dict[str | int, None] = {}
+    for message in messages:
+        if "method" in message and message.get("id") in cancelled:
+            refused[message["id"]] = None
+        elif not refused or not _cancels(message, refused):
+            wanted.append(message)
+    return wanted, list(refused)
+
+
+def _cancels(message: Json, ids: Container[str | int]) -> bool:
+    """Whether the message cancels one of the requests."""
+    if message.get("method") != types.CANCEL_REQUEST:
+        return False
+    params = message.get("params")
+    return isinstance(params, dict) and isinstance(params.get("id"), int | str) and params["id"] in ids

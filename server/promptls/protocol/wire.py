@@ -21,11 +21,18 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from promptls.protocol.bursts import gathered
 from promptls.protocol.dispatch import ASKED
-from promptls.protocol.message_errors import cancelled_ids, error_of, malformed, refusal
+from promptls.protocol.message_errors import (
+    cancelled_ids,
+    error_of,
+    malformed,
+    message_in,
+    refusal,
+    without_cancelled,
+)
 from promptls.protocol.method_table import COMMANDS
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator
 
     from cattrs import Converter
 
@@ -55,36 +62,30 @@ class PromptProtocol(LanguageServerProtocol):
     # -- in ---------------------------------------------------------------------
 
     def receive(self, bodies: list[bytes]) -> None:
-        """Handle messages that have arrived together, in order."""
+        """Handle messages that have arrived together, in order.
+
+        A request whose cancelling has arrived with it is not worked on.
+        """
         messages = []
         for body in bodies:
-            try:
-                message = json.loads(body)
-            except (ValueError, RecursionError):
-                message = None
+            message = message_in(body)
             if (error := malformed(message)) is None:
                 messages.append(message)
             else:
                 log.error("a message of the client is refused: %s", error["message"])
                 number = message.get("id") if isinstance(message, dict) else None
                 self._send_error(number if isinstance(number, int | str) else None, error)
-        # A request whose cancelling has arrived with it is not worked on.
-        if len(messages) > 1:
-            messages = list(gathered(self._wanted(messages)))
-        for message in messages:
-            self._handle(message)
-
-    def _wanted(self, messages: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """The messages but for requests whose cancelling is among them, and for their cancelling."""
+        if len(messages) == 1:
+            self._handle(messages[0])
+            return
         cancelled = cancelled_ids(messages)
-        refused = set()
-        for message in messages:
-            if cancelled and "method" in message and message.get("id") in cancelled:
-                error = error_of(types.LSPErrorCodes.RequestCancelled, "the request was cancelled")
-                self._send_error(message["id"], error)
-                refused.add(message["id"])
-            elif refused.isdisjoint(cancelled_ids([message])):
-                yield message
+        wanted, refused = without_cancelled(messages, cancelled) if cancelled else (messages, [])
+        for message in gathered(wanted):
+            self._handle(message)
+        if refused:
+            error = error_of(types.LSPErrorCodes.RequestCancelled, "the request was cancelled")
+            answers = [{"jsonrpc": self.VERSION, "id": number, "error": error} for number in refused]
+            self._send_json(*answers)
 
     def hold(self) -> None:
         """Keep what the client sends, other than answers, until `release`."""
@@ -211,13 +212,14 @@ class PromptProtocol(LanguageServerProtocol):
             waiting.set_result(message.get("result"))
         return True
 
-    def _send_json(self, message: dict[str, Any]) -> None:
-        """Send a message of plain JSON; pygls would look for objects of its own types in each."""
+    def _send_json(self, *messages: dict[str, Any]) -> None:
+        """Send messages of plain JSON; pygls would look for objects of its own types in each."""
         if self.writer is None or not self._include_headers:
-            self._send_data(message)
+            for message in messages:
+                self._send_data(message)
             return
-        body = _encoded(message).encode()
-        self.writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        encoded = [_encoded(message).encode() for message in messages]
+        self.writer.write(b"".join([b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in encoded]))
 
     def _send_error(self, number: str | int | None, error: dict[str, Any]) -> None:
         self._send_json({"jsonrpc": self.VERSION, "id": number, "error": error})
