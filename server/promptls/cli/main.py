@@ -37,6 +37,7 @@ COMMANDS: dict[str, str] = {
     "run": "run an experiment over a dataset",
     "compare": "compare runs of an experiment",
     "classes": "report precision, recall and F1 of each class",
+    "results": "show the results of runs in the browser, live",
     "report": "write the results of runs as one HTML page",
     "history": "list the runs of experiments",
     "models": "list models, and try whether they answer",

@@ -7,9 +7,11 @@ another host or come from another page.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hmac
 import secrets
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -87,6 +89,14 @@ async def serving(pages: Sequence[Page], port: int) -> AsyncIterator[str]:
     async with server:
         door.port = server.sockets[0].getsockname()[1]
         yield f"http://{LOOPBACK}:{door.port}/{door.token}/"
+
+
+async def open_in_browser(address: str) -> None:
+    """The address is open in the browser of the user; where there is none, the terminal says so."""
+    import webbrowser
+
+    if not await asyncio.to_thread(webbrowser.open, address):
+        print("No browser could be opened: open the address yourself.", file=sys.stderr)
 
 
 def _files(pages: Sequence[Page]) -> dict[str, tuple[str, bytes]]:

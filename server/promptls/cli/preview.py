@@ -58,7 +58,7 @@ def execute(arguments: argparse.Namespace) -> int:
 async def _serve(arguments: argparse.Namespace) -> None:
     from promptls.cli.chosen_files import choose, choose_one
     from promptls.cli.live_preview import LivePreview
-    from promptls.cli.page_server import Page, serving
+    from promptls.cli.page_server import Page, open_in_browser, serving
     from promptls.preview.choice import Choice, chosen_sample
     from promptls.rendering.make import limits_for
     from promptls.rendering.worker import RenderWorker
@@ -79,15 +79,8 @@ async def _serve(arguments: argparse.Namespace) -> None:
         async with serving(pages, arguments.port) as address:
             print(f"{paint(shown_path(path), 'bold')} at {address}\nCtrl+C ends the preview.", flush=True)
             if not arguments.no_open:
-                await _open(address)
+                await open_in_browser(address)
             await watching
     finally:
         watching.cancel()
         await worker.close()
-
-
-async def _open(address: str) -> None:
-    import webbrowser
-
-    if not await asyncio.to_thread(webbrowser.open, address):
-        print("No browser could be opened: open the address yourself.", file=sys.stderr)

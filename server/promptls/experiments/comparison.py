@@ -134,6 +134,7 @@ def _measured(before: RunSummary, after: RunSummary) -> _Pair:
     places = [before_rows[key] for key in common], [after_rows[key] for key in common]
     metrics: list[_Measured] = []
     changes: list[RowChange] = []
+    unscored: dict[str, list[str]] = defaultdict(list)
     notes = _notes(before, after, names, len(before_rows), len(after_rows), len(common))
     for metric, _ in shared:
         columns = _Column(metric, before, places[0]), _Column(metric, after, places[1])
@@ -161,13 +162,17 @@ def _measured(before: RunSummary, after: RunSummary) -> _Pair:
         ]
         if len(pairs) < len(common):
             without = counted(len(common) - len(pairs), "row")
-            notes.append(f"{metric.name}: {without} left out, because there is no score")
+            unscored[without].append(metric.name)
         notes += [
             f"{metric.name}: asked again about the same row, {name} differs from its mean by "
             f"{amount(metric.kind, spread)}{unit_of(metric.kind)} (standard deviation)"
             for name, spread in zip(names, spreads, strict=True)
             if spread
         ]
+    notes += [
+        f"{', '.join(metrics_of)}: {without} left out, because there is no score"
+        for without, metrics_of in unscored.items()
+    ]
     return _Pair(before, after, names, len(common), tuple(metrics), tuple(changes), tuple(notes))
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from promptls.text.dollars import in_dollars
+
 if TYPE_CHECKING:
+    from promptls.experiments.events import Planned
     from promptls.experiments.history import RunSummary
 
 _MOST_RESPONSE = 60
@@ -27,6 +30,35 @@ def running_text(experiment: str, running: Running) -> str:
         return f"Running {experiment}: rendering the rows"
     left = f" · {seconds_text(running.left)} left" if running.left is not None else ""
     return f"Running {experiment}: {running.done} of {running.total}{left}"
+
+
+def progress_text(done: int, total: int, rate: float | None, left: float | None) -> str:
+    """`12 of 50 rows, 1.5 a second, 25 s left`; of a run that is done, or has just begun, only the rows."""
+    words = [f"{done:,} of {total:,} rows"]
+    if rate is not None and done < total:
+        words.append(f"{rate:.1f} a second")
+    if left is not None and done < total:
+        words.append(f"{seconds_text(left)} left")
+    return ", ".join(words)
+
+
+def plan_text(planned: Planned) -> str:
+    """The plan in one sentence: `12 of 50 rendered prompts are changed by the edit; 12 calls, …`."""
+    words = [f"{planned.rows} rows" if planned.changed is None else changed_text(planned)]
+    words.append(f"{planned.calls} calls to make, {planned.cached} answered before")
+    cost = planned.longest_cost if planned.longest_cost is not None else planned.prompt_cost
+    if cost is not None:
+        words.append(f"about {in_dollars(cost)}" if cost else "free")
+    if planned.failing:
+        words.append(f"{planned.failing} rows cannot be rendered")
+    if planned.over_limit:
+        words.append(f"{planned.over_limit} rows are over the token limit")
+    return "; ".join(words)
+
+
+def changed_text(planned: Planned) -> str:
+    """What the edit has changed: `12 of 50 rendered prompts differ from the last run`."""
+    return f"{planned.changed} of {planned.rows} rendered prompts differ from the last run"
 
 
 def seconds_text(seconds: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from promptls.experiments.history import RunSummary, dataset_of
 from promptls.experiments.manifest import manifest_of
 from promptls.experiments.result_pages import run_json
 from promptls.experiments.run_index import KnownRun, known_runs
+from promptls.models.providers import TABLE
 from promptls.results_view.comparisons import comparisons_json
 from promptls.results_view.kept import kept_by_tables
 from promptls.results_view.notes import notes_json, notes_of
@@ -75,6 +76,7 @@ def _run(run: RunSummary, *, quick: bool) -> dict[str, Any]:
         "outputTokens": run.output_tokens,
         "cost": run.cost,
         "paid": run.paid,
+        "free": _is_free(run, manifest),
         "rowsChosen": run.rows_chosen,
         "stale": run.stale,
         "commit": (manifest.get("git") or {}).get("commit"),
@@ -104,6 +106,18 @@ def expected_columns(columns: Sequence[str]) -> list[list[str]]:
     found = [[pair.expected, pair.predicted] for pair in pairs_of(columns)]
     usual = next((name for name in _EXPECTED if name in columns), None)
     return found or ([] if usual is None else [[usual, "response"]])
+
+
+def _is_free(run: RunSummary, manifest: Mapping[str, Any]) -> bool:
+    """Whether no call took money: the models are of this machine, and so are those of its metrics."""
+    if run.cost:
+        return False
+    judging = manifest["totals"].get("judging")
+    providers = [
+        model.get("provider") or str(model["name"]).partition(":")[0] for model in manifest["models"]
+    ]
+    are_free = all(name in TABLE and not TABLE[name].paid for name in providers)
+    return are_free and (judging is None or judging.get("cost") == 0)
 
 
 def _notes(run: RunSummary) -> tuple[dict[int, Any], str | None]:

@@ -7,7 +7,22 @@ export type Page = "Overview" | "Rows" | "Compare" | "Classes";
 export type ToPage =
   | { type: "show"; view: ResultsView; page?: Page | undefined }
   | { type: "fail"; message: string }
+  /** The runs that go on now: all of them, each time. */
+  | { type: "running"; runs: RunningRun[] }
+  /** The rows of a run that was asked for are rendered, to find out what it takes. */
+  | { type: "planning" }
+  /** What a run takes; it begins when the reader says so. */
+  | { type: "question"; id: number; title: string; words: string }
   | { type: "answer"; id: number; result?: unknown; error?: string };
+
+export interface RunningRun {
+  id: string;
+  experiment: string;
+  words: string;
+  /** From 0 to 1. */
+  share: number;
+  canCancel: boolean;
+}
 
 /** What the page may ask; each is answered by the server. */
 export const QUESTIONS = {
@@ -25,6 +40,8 @@ export type FromPage =
   | { type: "open"; path: string }
   /** Runs the experiment again, over these rows of its data set or over all. */
   | { type: "runAgain"; prompt: string; experiment: string; rows?: string }
+  | { type: "confirm"; id: number; yes: boolean }
+  | { type: "cancelRun"; id: string }
   | { type: "export"; run: string; name: string; wanted: Wanted; form: ExportForm }
   | { type: "copy"; text: string; what: string }
   | { type: "ask"; id: number; question: string; argument: object };

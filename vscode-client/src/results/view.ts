@@ -41,6 +41,8 @@ export interface Run {
   /** US dollars. */
   cost: number | null;
   paid: number | null;
+  /** True where no call of the run takes money. */
+  free: boolean;
   rowsChosen: string | null;
   /** True when the prompt changed after the run. */
   stale: boolean;

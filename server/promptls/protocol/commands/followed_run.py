@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lsprotocol import types
 
 from promptls.features.experiment_runs import experiment_names
-from promptls.features.run_words import Running, seconds_text
-from promptls.protocol.commands.plan_experiment import changed_words, in_words
+from promptls.features.run_words import Running, changed_text, plan_text, progress_text
 from promptls.protocol.editor_models import editor_of
 from promptls.protocol.progress import Progress, progress
 from promptls.protocol.verdict_news import VerdictNews
@@ -110,15 +109,13 @@ class _Watch:
         from promptls.experiments.events import Planned, RowFinished, Started, Stopped
 
         if isinstance(event, Planned):
-            self._shown.report(in_words(event), 0)
+            self._shown.report(plan_text(event), 0)
         elif isinstance(event, RowFinished):
             self._done = event.done
             running = Running(event.done, event.total, event.left)
             self._session.runs.advanced(self._prompt, self._experiment, running)
-            left = f", {seconds_text(event.left)} left" if event.done < event.total else ""
             share = 100 * event.done // max(event.total, 1)
-            rate = f", {event.rate:.1f} a second" if event.done < event.total else ""
-            self._shown.report(f"{event.done} of {event.total} rows{rate}{left}", share)
+            self._shown.report(progress_text(event.done, event.total, event.rate, event.left), share)
         elif isinstance(event, Started | Stopped):
             self._last = event
             if isinstance(event, Started):
@@ -158,4 +155,4 @@ def _question(planned: Planned) -> str:
     """The question, behind what the edit has changed where that is known."""
     if planned.changed is None:
         return str(planned.question)
-    return f"{changed_words(planned)}. {planned.question}"
+    return f"{changed_text(planned)}. {planned.question}"

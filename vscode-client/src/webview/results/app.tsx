@@ -9,6 +9,7 @@ import { Compare } from "./compare";
 import { Overview } from "./overview";
 import { Rows } from "./rows";
 import { RunPicker } from "./runPicker";
+import { RunQuestion, RunsGoingOn, running } from "./runs";
 import { failure, isBusy, page, pages, run, source } from "./store";
 
 const VIEWS = { Overview, Rows, Compare, Classes } as const;
@@ -24,15 +25,21 @@ export function App() {
         </div>
       )}
       {shown === undefined ? (
-        failure.value === "" ? (
-          <p class="hint lonely" role="status">
-            Reading the results …
-          </p>
-        ) : null
+        <>
+          <div class="lonely">
+            <RunsGoingOn />
+          </div>
+          {failure.value === "" && running.value.length === 0 ? (
+            <p class="hint lonely" role="status">
+              Reading the results …
+            </p>
+          ) : null}
+        </>
       ) : (
         <>
           <header class="bar">
             <Title />
+            <RunsGoingOn />
             <Tabs
               label="Results"
               names={pages.value}
@@ -48,6 +55,7 @@ export function App() {
           </div>
         </>
       )}
+      <RunQuestion />
       <LiveRegion />
     </main>
   );
@@ -77,18 +85,20 @@ function Title() {
       <RunPicker />
       {live === undefined ? null : (
         <>
-          <button
-            type="button"
-            class="quiet"
-            id="open-table"
-            aria-label="Open the table as CSV"
-            title={`Open ${shown.path}`}
-            onClick={() => {
-              live.open(shown.path);
-            }}
-          >
-            <Icon name="open" />
-          </button>
+          {live.open === undefined ? null : (
+            <button
+              type="button"
+              class="quiet"
+              id="open-table"
+              aria-label="Open the table as CSV"
+              title={`Open ${shown.path}`}
+              onClick={() => {
+                live.open?.(shown.path);
+              }}
+            >
+              <Icon name="open" />
+            </button>
+          )}
           <button
             type="button"
             id="run-again"

@@ -61,7 +61,7 @@ export function verdictOf(metric: Metric, cell: string): Verdict {
 /** A score for people: numbers with at most four digits. */
 export function shortScore(cell: string): string {
   const number = Number(cell);
-  return cell === "" ? "–" : Number.isNaN(number) || Number.isInteger(number) ? cell : String(Number(number.toPrecision(4)));
+  return cell === "" ? "–" : Number.isNaN(number) ? cell : String(Number.isInteger(number) ? number : Number(number.toPrecision(4)));
 }
 
 /** The fields of a row that its other views do not show: inputs and what was said of the call. */
@@ -71,4 +71,15 @@ export function inputsOf(run: Run, cells: Cells): [string, string][] {
     const cell = cells[column] ?? "";
     return own.has(column) || isReason(column, run.metrics) || cell === "" ? [] : [[column, cell] as [string, string]];
   });
+}
+
+/** The least width of a column in pixels, and its share of what is left. */
+export function widthOf(name: string, run: Run): [number, number] {
+  if (name === "id") {
+    return [64, 0.4];
+  }
+  if (run.metrics.some((metric) => metric.name === name)) {
+    return [Math.max(90, Math.min(180, 28 + 7 * name.length)), 0.6];
+  }
+  return isNumeric(name, run) ? [86, 0.4] : [160, 2];
 }

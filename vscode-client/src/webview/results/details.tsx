@@ -71,7 +71,7 @@ export function Details({ run, place }: { run: Run; place: number }) {
           <Answer run={run} cells={cells} />
           <Sent run={run} place={place} />
           <Fields title="Row" fields={inputsOf(run, cells)} />
-          <Call cells={cells} />
+          <Call cells={cells} isFree={run.free} />
         </div>
       )}
     </aside>
@@ -233,13 +233,13 @@ function Fields({ title, fields }: { title: string; fields: readonly [string, st
   );
 }
 
-function Call({ cells }: { cells: Cells }) {
+function Call({ cells, isFree }: { cells: Cells; isFree: boolean }) {
   const figures: [string, string][] = [
     ["model", cells["model"] ?? ""],
     ["tokens in", cells["input_tokens"] ?? ""],
     ["tokens out", cells["output_tokens"] ?? ""],
     ["time", cells["seconds"] ? duration(Number(cells["seconds"])) : ""],
-    ["cost", cells["cost"] ? money(Number(cells["cost"])) : ""],
+    ["cost", isFree ? "free" : cells["cost"] ? money(Number(cells["cost"])) : ""],
     ["ended by", cells["finish_reason"] ?? ""],
     ["from the cache", cells["cached"] ?? ""],
   ];

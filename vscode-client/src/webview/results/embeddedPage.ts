@@ -1,5 +1,6 @@
 /** The data of a report, which stands compressed in its own page. */
 
+import { download } from "./download";
 import { type Embedded, sourceOf } from "./embedded";
 import type { Receiver, Source } from "./source";
 
@@ -9,7 +10,7 @@ export function embeddedElement(): HTMLElement | undefined {
 }
 
 /** Returns the source once the data is unpacked and shown; what is wrong with it is told. */
-export async function embeddedSource(element: HTMLElement, receiver: Receiver): Promise<Source> {
+export async function embeddedSource(element: HTMLElement, receiver: Pick<Receiver, "show">): Promise<Source> {
   const data = JSON.parse(await unpacked(element.textContent)) as Embedded;
   element.remove();
   const source = sourceOf(data, { save: download, copy });
@@ -26,14 +27,3 @@ async function unpacked(text: string): Promise<string> {
 function copy(text: string): void {
   void navigator.clipboard.writeText(text);
 }
-
-function download(text: string, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  link.download = name;
-  link.click();
-  setTimeout(() => {
-    URL.revokeObjectURL(link.href);
-  }, 60_000);
-}
-

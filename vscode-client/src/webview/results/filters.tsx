@@ -1,13 +1,15 @@
-/** Which rows are shown, and what is done with them: run again, taken elsewhere. */
+/** Which rows are shown. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 
-import type { ExportForm, RowKind, Run, Wanted } from "../../results/view";
+import type { RowKind, Run } from "../../results/view";
 import { announce } from "../shared/announce";
 import { count, grouped } from "../shared/format";
 import { Icon } from "../shared/icons";
 import { ColumnPicker } from "./columnPicker";
-import { fail, notes, selected, source, view, want, wanted } from "./store";
+import { Actions } from "./rowActions";
+import { Search } from "./rowSearch";
+import { notes, view, want, wanted } from "./store";
 
 const KINDS: [RowKind, string][] = [
   ["all", "All rows"],
@@ -16,7 +18,6 @@ const KINDS: [RowKind, string][] = [
   ["error", "With an error"],
   ["problem", "Of the wrong form"],
 ];
-const PAUSE_MILLISECONDS = 200;
 
 export function Filters({ run, total }: { run: Run; total: number | undefined }) {
   const { kind = "all", equal = {} } = wanted.value;
@@ -103,40 +104,6 @@ export function Filters({ run, total }: { run: Run; total: number | undefined })
   );
 }
 
-/** The words are looked for when typing pauses. */
-function Search() {
-  const { search = "" } = wanted.value;
-  const [words, setWords] = useState(search);
-  useEffect(() => {
-    setWords(search);
-  }, [search]);
-  useEffect(() => {
-    const timer = setTimeout(() => {
-      if (words !== (wanted.value.search ?? "")) {
-        want({ search: words });
-      }
-    }, PAUSE_MILLISECONDS);
-    return () => {
-      clearTimeout(timer);
-    };
-  }, [words]);
-  return (
-    <span class="search">
-      <Icon name="search" />
-      <input
-        id="search"
-        type="search"
-        placeholder="Search rows"
-        aria-label="Search rows"
-        value={words}
-        onInput={(event) => {
-          setWords(event.currentTarget.value);
-        }}
-      />
-    </span>
-  );
-}
-
 function Values({ column, values }: { column: string; values: readonly string[] }) {
   const { equal = {} } = wanted.value;
   const chosen = equal[column];
@@ -194,76 +161,4 @@ function Toggle({ id, words, title, isOn, onToggle }: ToggleProperties) {
       {words}
     </button>
   );
-}
-
-const FORMS: Record<ExportForm, string> = { csv: "CSV", jsonl: "JSON lines", junit: "JUnit (whole run)" };
-
-/** What is done with the selected rows, or where none is with all that are found. */
-function Actions({ run, total }: { run: Run; total: number }) {
-  const from = source.value;
-  const chosen = [...selected.value];
-  const rows: Wanted = chosen.length === 0 ? wanted.value : { places: chosen };
-  const words = chosen.length === 0 ? (Object.keys(wanted.value).length === 0 ? "all" : count(total, "row")) : `${grouped(chosen.length)} selected`;
-  const live = from?.live;
-  return (
-    <>
-      {live === undefined || (chosen.length === 0 && !isFiltered(wanted.value)) ? null : (
-        <button
-          type="button"
-          id="rerun"
-          disabled={chosen.length === 0 && total === 0}
-          title="Runs the experiment again, over these rows alone"
-          onClick={() => {
-            live.numbers(run.path, rows).then(
-              (answer) => {
-                live.runAgain(run.prompt, run.experiment, answer.rows);
-              },
-              (error: unknown) => {
-                fail(error instanceof Error ? error.message : String(error));
-              },
-            );
-          }}
-        >
-          Run {words} again
-        </button>
-      )}
-      {chosen.length === 0 ? null : (
-        <button
-          type="button"
-          class="quiet"
-          aria-label="Select none"
-          title="Select none"
-          onClick={() => {
-            selected.value = new Set();
-          }}
-        >
-          <Icon name="close" />
-        </button>
-      )}
-      <select
-        id="export"
-        aria-label={`Export ${words}`}
-        value=""
-        onChange={(event) => {
-          const form = event.currentTarget.value as ExportForm;
-          event.currentTarget.value = "";
-          from?.export(run.path, run.name, rows, form);
-        }}
-      >
-        <option value="" disabled hidden>
-          Export {words}
-        </option>
-        {(from?.forms ?? []).map((form) => (
-          <option key={form} value={form}>
-            {FORMS[form]}
-          </option>
-        ))}
-      </select>
-    </>
-  );
-}
-
-/** Whether some rows are left out; the order leaves out none. */
-function isFiltered({ sort: _sort, descending: _descending, ...rest }: Wanted): boolean {
-  return Object.keys(rest).length > 0;
 }

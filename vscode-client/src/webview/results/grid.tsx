@@ -2,18 +2,16 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
-import type { Row, Run } from "../../results/view";
-import { revealed } from "../shared/hidden";
-import { isNumeric, shortScore, verdictOf } from "./columns";
-import { columns, current, notes, selected, toggleSelected, want, wanted } from "./store";
+import type { Run } from "../../results/view";
+import { isNumeric, widthOf } from "./columns";
+import { Head } from "./gridHead";
+import { HEIGHT, Line } from "./gridLine";
+import { columns, current, toggleSelected, wanted } from "./store";
 import type { FoundRows } from "./useRows";
 
-const HEIGHT = 30;
 const HEAD = 32;
 /** Rows beyond the ones in sight. */
 const AROUND = 12;
-/** Characters of a cell that can be in sight. */
-const MOST_CHARACTERS = 300;
 
 export function Grid({ run, found }: { run: Run; found: FoundRows }) {
   const holder = useRef<HTMLDivElement>(null);
@@ -150,135 +148,18 @@ export function Grid({ run, found }: { run: Run; found: FoundRows }) {
         ))}
       </div>
       {found.total === 0 && found.failure === "" ? (
-        <p class="empty nothing" role="status">
-          No row is like this.
-        </p>
+        <div class="empty no-rows">
+          <p role="status">No row is like this.</p>
+          <button
+            type="button"
+            onClick={() => {
+              wanted.value = {};
+            }}
+          >
+            Show all rows
+          </button>
+        </div>
       ) : null}
     </div>
   );
-}
-
-/** Ascending, then descending, then the order of the data set again. */
-function Head({ name, isNumber }: { name: string; isNumber: boolean }) {
-  const { sort, descending } = wanted.value;
-  const isSorted = sort === name;
-  const direction = isSorted ? (descending === true ? "descending" : "ascending") : "none";
-  return (
-    <span role="columnheader" aria-sort={direction} class={isNumber ? "right" : undefined}>
-      <button
-        type="button"
-        class="link"
-        title={`Sort by ${name}`}
-        onClick={() => {
-          want(
-            !isSorted
-              ? { sort: name, descending: undefined }
-              : descending === true
-                ? { sort: undefined, descending: undefined }
-                : { descending: true },
-          );
-        }}
-      >
-        <bdi>{name}</bdi>
-        {isSorted ? <span aria-hidden="true">{descending === true ? " ↓" : " ↑"}</span> : null}
-      </button>
-    </span>
-  );
-}
-
-interface LineProperties {
-  at: number;
-  row: Row | undefined;
-  run: Run;
-  names: readonly string[];
-  template: string;
-  isActive: boolean;
-  onChoose: (row: Row) => void;
-}
-
-function Line({ at, row, run, names, template, isActive, onChoose }: LineProperties) {
-  const isShown = row !== undefined && row.place === current.value;
-  const isSelected = row !== undefined && selected.value.has(row.place);
-  const note = row === undefined ? undefined : notes.value[String(row.place)];
-  const failed = row !== undefined && (row.cells["error"] ?? "") !== "";
-  return (
-    <div
-      id={`row-${at}`}
-      role="row"
-      aria-rowindex={at + 2}
-      aria-selected={isSelected}
-      class={`line${isActive ? " active" : ""}${isShown ? " shown" : ""}${failed ? " failed" : ""}`}
-      style={{ gridTemplateColumns: template, top: `${at * HEIGHT}px` }}
-      onClick={() => {
-        if (row !== undefined && document.getSelection()?.isCollapsed !== false) {
-          onChoose(row);
-        }
-      }}
-    >
-      {row === undefined ? (
-        <span role="gridcell" aria-busy="true" class="waiting" aria-label="is being fetched" />
-      ) : (
-        <>
-          <span role="gridcell" class="check">
-            <input
-              type="checkbox"
-              tabIndex={-1}
-              checked={isSelected}
-              aria-label={`Select row ${row.cells["id"] ?? row.place + 1}`}
-              onClick={(event) => {
-                event.stopPropagation();
-              }}
-              onChange={() => {
-                toggleSelected(row.place);
-              }}
-            />
-          </span>
-          {names.map((name) => (
-            <Cell key={name} run={run} name={name} text={row.cells[name] ?? ""} />
-          ))}
-          <span role="gridcell" class="marks" title={note?.text}>
-            {note === undefined ? "" : <Mark thumb={note.thumb} hasText={note.text !== ""} />}
-          </span>
-        </>
-      )}
-    </div>
-  );
-}
-
-function Mark({ thumb, hasText }: { thumb: "up" | "down" | null; hasText: boolean }) {
-  const words = [thumb === null ? "" : `thumb ${thumb}`, hasText ? "a note" : ""].filter((each) => each !== "").join(", ");
-  return (
-    <span role="img" aria-label={words} class={thumb === null ? undefined : thumb}>
-      {thumb === "up" ? "▲" : thumb === "down" ? "▼" : ""}
-      {hasText ? "✎" : ""}
-    </span>
-  );
-}
-
-function Cell({ run, name, text }: { run: Run; name: string; text: string }) {
-  const metric = run.metrics.find((each) => each.name === name);
-  const short = revealed(text.slice(0, MOST_CHARACTERS)).shown;
-  if (metric !== undefined) {
-    return (
-      <span role="gridcell" class={`verdict ${verdictOf(metric, text)}${metric.kind === "numeric" ? " right" : ""}`}>
-        <bdi>{shortScore(short)}</bdi>
-      </span>
-    );
-  }
-  return (
-    <span role="gridcell" class={isNumeric(name, run) ? "right number" : name === "error" || name === "problem" ? "bad" : undefined}>
-      <bdi>{isNumeric(name, run) ? shortScore(short) : short}</bdi>
-    </span>
-  );
-}
-
-/** The least width of a column in pixels, and its share of what is left. */
-function widthOf(name: string, run: Run): [number, number] {
-  if (name === "id") {
-    return [64, 0.4];
-  }
-  if (run.metrics.some((metric) => metric.name === name)) {
-    return [Math.max(90, Math.min(180, 28 + 7 * name.length)), 0.6];
-  }
-  return isNumeric(name, run) ? [86, 0.4] : [160, 2];
 }

@@ -41,6 +41,12 @@ export function Pairs({ before, after, names }: Properties) {
         </p>
       ) : null}
       {total === 0 ? <p class="empty">Every row has the same response and scores in both runs.</p> : null}
+      {(total ?? 0) === 0 ? null : (
+        <div class="sides sides-head" aria-hidden="true">
+          <bdi>{names[0]}</bdi>
+          <bdi>{names[1]}</bdi>
+        </div>
+      )}
       <div class="pairs" role="list" aria-label="Rows side by side">
         {Array.from({ length: Math.ceil((total ?? 0) / PAIRS) }, (_, number) => (
           <Block

@@ -1,17 +1,37 @@
-/** The server, behind a panel of the editor. */
+/** The server, behind a panel of the editor or behind a page in a browser. */
 
 import type { FromPage, ToPage } from "../../results/messages";
 import { connect } from "../shared/host";
+import { download } from "./download";
 import type { Receiver, Source } from "./source";
 
+const ENDED = "There is nobody behind this page any more. Run promptls results again; its address is then another one.";
+
 export function panelSource(receiver: Receiver): Source {
-  const host = connect<ToPage, FromPage>((message) => {
-    if (message.type === "show") {
-      receiver.show(message.view, message.page);
-    } else if (message.type === "fail") {
-      receiver.fail(message.message);
-    }
-  });
+  const host = connect<ToPage, FromPage>(
+    (message) => {
+      switch (message.type) {
+        case "show":
+          receiver.show(message.view, message.page);
+          break;
+        case "fail":
+          receiver.fail(message.message);
+          break;
+        case "running":
+          receiver.running(message.runs);
+          break;
+        case "planning":
+          receiver.planning();
+          break;
+        case "question":
+          receiver.question(message);
+      }
+    },
+    () => {
+      receiver.running([]);
+      receiver.fail(ENDED);
+    },
+  );
   host.post({ type: "ready" });
   return {
     forms: ["csv", "jsonl", "junit"],
@@ -19,22 +39,42 @@ export function panelSource(receiver: Receiver): Source {
     pairs: (before, after, differing, start, count) => host.ask("pairs", { before, after, differing, start, count }),
     messages: (run, place) => host.ask("messages", { run, place }),
     export: (run, name, wanted, form) => {
-      host.post({ type: "export", run, name, wanted, form });
+      if (host.inEditor) {
+        // The editor asks where the file is to be.
+        host.post({ type: "export", run, name, wanted, form });
+      } else {
+        host.ask<{ text: string }>("export", { run, wanted, form }).then(
+          ({ text }) => {
+            download(text, `${name}-export.${form === "junit" ? "xml" : form}`);
+          },
+          (error: unknown) => {
+            receiver.fail(error instanceof Error ? error.message : String(error));
+          },
+        );
+      }
     },
     copy: (text, what) => {
-      host.post({ type: "copy", text, what });
+      host.copy(text, what);
     },
     live: {
       choose: (run, against) => {
         host.post({ type: "choose", run, against });
       },
-      open: (path) => {
-        host.post({ type: "open", path });
-      },
+      open: host.inEditor
+        ? (path) => {
+            host.post({ type: "open", path });
+          }
+        : undefined,
       note: (run, place, thumb, text) => host.ask("note", { run, place, thumb, text }),
       numbers: (run, wanted) => host.ask("numbers", { run, wanted }),
       runAgain: (prompt, experiment, rows) => {
         host.post({ type: "runAgain", prompt, experiment, ...(rows === undefined ? {} : { rows }) });
+      },
+      confirm: (id, yes) => {
+        host.post({ type: "confirm", id, yes });
+      },
+      cancelRun: (id) => {
+        host.post({ type: "cancelRun", id });
       },
     },
   };

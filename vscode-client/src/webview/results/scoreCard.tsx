@@ -1,6 +1,7 @@
 /** One metric's score: its value, the interval around it, and the change to the run it is compared with. */
 
 import type { Metric } from "../../results/view";
+import { Foreign } from "../shared/foreign";
 import { grouped } from "../shared/format";
 import { revealed } from "../shared/hidden";
 import { comparison, showRows } from "./store";
@@ -13,7 +14,9 @@ export function ScoreCard({ metric }: { metric: Metric }) {
   const range = rangeOf(metric);
   return (
     <li class="card">
-      <bdi class="metric-name">{broken(name)}</bdi>
+      <p class="metric-name">
+        <bdi>{broken(name)}</bdi> <span class="of">{kind === "discrete" ? metric.good === null ? "" : <>share of <Foreign text={metric.good} /></> : kind === "numeric" ? "mean" : ""}{metric.lowerIsBetter ? ", lower is better" : ""}</span>
+      </p>
       <div class="score-line">
         <span class="score">{text}</span>
         {compared === undefined ? null : (
@@ -24,7 +27,11 @@ export function ScoreCard({ metric }: { metric: Metric }) {
         )}
       </div>
       {range === undefined || value === null ? null : (
-        <div class="interval" aria-hidden="true">
+        <div
+          class="interval"
+          aria-hidden="true"
+          title={compared === undefined ? "The score and its interval" : `The score and its interval; the line is ${scoreWords(kind, compared.before)}, as it was before`}
+        >
           {low === null || high === null ? null : (
             <i class="reach" style={{ left: place(low, range), width: `calc(${place(high, range)} - ${place(low, range)})` }} />
           )}
@@ -33,7 +40,7 @@ export function ScoreCard({ metric }: { metric: Metric }) {
         </div>
       )}
       <p class="aside">
-        {interval === undefined ? null : <span title="With 95 % confidence, the score over rows like these">{interval}</span>}
+        {interval === undefined ? null : <span title="With 95 % confidence, the score over rows like these">95 %: {interval}</span>}
         <span class="spacer" />
         {unscored === 0 ? (
           `${grouped(scored)} scored`

@@ -1,6 +1,6 @@
 /** Where the page gets what it shows: the server behind a panel, or the data of a report. */
 
-import type { Page } from "../../results/messages";
+import type { Page, RunningRun } from "../../results/messages";
 import type { ExportForm, MessagesAnswer, Notes, NumbersAnswer, PairsAnswer, ResultsView, RowsAnswer, Thumb, Wanted } from "../../results/view";
 
 export interface Source {
@@ -16,13 +16,27 @@ export interface Source {
 
 export interface Live {
   choose(run: string, against: string[]): void;
-  open(path: string): void;
+  /** Undefined where there is no editor. */
+  open: ((path: string) => void) | undefined;
   note(run: string, place: number, thumb: Thumb | null, text: string): Promise<{ notes: Notes }>;
   numbers(run: string, wanted: Wanted): Promise<NumbersAnswer>;
   runAgain(prompt: string, experiment: string, rows?: string): void;
+  /** Answers the question of what a run takes. */
+  confirm(id: number, yes: boolean): void;
+  cancelRun(id: string): void;
+}
+
+/** What is asked before a run begins. */
+export interface Question {
+  id: number;
+  title: string;
+  words: string;
 }
 
 export interface Receiver {
   show(view: ResultsView, page?: Page): void;
   fail(message: string): void;
+  running(runs: RunningRun[]): void;
+  planning(): void;
+  question(asked: Question): void;
 }

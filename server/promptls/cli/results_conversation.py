@@ -1,0 +1,147 @@
+"""A page of the results in a browser: which runs it shows, what it asks, what it has run again."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from promptls.cli.conversation import Conversation, sentence
+from promptls.experiments.client import plan_in_process
+from promptls.experiments.request import RunRequest
+from promptls.features.run_words import plan_text
+from promptls.text.arguments import optional
+from promptls.text.counted import counted
+from promptls.text.failure import Failure, WrongUse
+
+if TYPE_CHECKING:
+    from websockets.asyncio.server import ServerConnection
+
+    from promptls.cli.live_results import LiveResults
+
+
+class ResultsConversation(Conversation):
+    """One page: it is shown the runs that it chose, and the newest one where it has shown that so far."""
+
+    def __init__(self, live: LiveResults, connection: ServerConnection, asked: Mapping[str, Any]) -> None:
+        super().__init__(connection)
+        self._live: Final = live
+        self._asked = asked
+        self._follows = False
+        self._wanted: Final = asyncio.Event()
+        self._numbers: Final = itertools.count(1)
+        self._questions: Final[dict[int, asyncio.Future[bool]]] = {}
+        self.prompts: frozenset[str] = frozenset()
+        """The prompts of the runs that are shown."""
+
+    def look_again(self) -> None:
+        """What the page shows may be out of date."""
+        self._wanted.set()
+
+    async def run(self) -> None:
+        """Talk until the page is closed."""
+        self.start(self._show_always())
+        await super().run()
+
+    def receive(self, message: dict[str, Any]) -> None:
+        """Take what the page chose, or answer what it asks."""
+        kind = message.get("type")
+        if kind == "ready":
+            self.start(self.send(self._live.running_message()))
+            self.look_again()
+        elif kind == "choose" and isinstance(message.get("run"), str):
+            self._choose({"run": message["run"], "against": message.get("against")})
+        elif kind == "ask":
+            self.start(self._answer(message))
+        elif kind == "runAgain":
+            self.start(self._run_again(message))
+        elif kind == "confirm":
+            question = self._questions.get(message.get("id", 0))
+            if question is not None and not question.done():
+                question.set_result(message.get("yes") is True)
+        elif kind == "cancelRun":
+            self._live.cancel(str(message.get("id")))
+
+    # -- what is shown ---------------------------------------------------------------
+
+    def _choose(self, asked: Mapping[str, Any]) -> None:
+        self._asked = asked
+        self._follows = False
+        self.look_again()
+
+    async def _show_always(self) -> None:
+        while True:
+            await self._wanted.wait()
+            self._wanted.clear()
+            try:
+                await self._show()
+            except Failure as failure:
+                await self.send({"type": "fail", "message": sentence(failure)})
+            except (TypeError, ValueError, LookupError) as error:
+                await self.send({"type": "fail", "message": sentence(error)})
+
+    async def _show(self) -> None:
+        """Show what is known at once, and then the whole, unless something else is wanted meanwhile."""
+        asked = self._asked
+        view = await self._live.view({**asked, "quick": True})
+        newest = view["history"][-1]["path"] if view["history"] else None
+        if self._follows and newest not in {None, view["runs"][-1]["path"]}:
+            # A run has ended since: it takes the place of the one that was the newest.
+            asked = self._asked = {"run": newest}
+            view = await self._live.view({**asked, "quick": True})
+        self._follows = newest == view["runs"][-1]["path"]
+        self.prompts = frozenset(run["prompt"] for run in view["runs"])
+        await self.send({"type": "show", "view": view})
+        if asked is self._asked:
+            await self.send({"type": "show", "view": await self._live.view(asked)})
+
+    # -- what is asked ---------------------------------------------------------------
+
+    async def _answer(self, message: dict[str, Any]) -> None:
+        argument = message.get("argument")
+        answer: dict[str, Any] = {"type": "answer", "id": message.get("id")}
+        try:
+            asked = argument if isinstance(argument, dict) else {}
+            answer["result"] = await self._live.answer(str(message.get("question")), asked)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the page must not wait for ever
+            answer["error"] = sentence(error)
+        await self.send(answer)
+
+    async def _run_again(self, message: dict[str, Any]) -> None:
+        """Run an experiment of a prompt that is shown, once the reader has said yes to what it takes."""
+        try:
+            request = self._request(message)
+            await self.send({"type": "planning"})
+            planned = await plan_in_process(request)
+            title = f"Run {counted(planned.rows, 'row')} of {planned.experiment} again?"
+            if not await self._agrees(title, plan_text(planned)):
+                return
+            table = await self._live.run(request)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the page must be told
+            await self.send({"type": "fail", "message": sentence(error)})
+        else:
+            self._choose({"run": table})
+
+    def _request(self, message: dict[str, Any]) -> RunRequest:
+        prompt = optional(message, "prompt", str)
+        if prompt not in self.prompts or prompt is None:
+            raise WrongUse("only the prompts whose runs are shown are run from here")
+        return RunRequest(
+            prompt=prompt,
+            experiment=optional(message, "experiment", str),
+            rows=optional(message, "rows", str),
+            yes=True,
+            models_base=str(Path.cwd()),
+        )
+
+    async def _agrees(self, title: str, words: str) -> bool:
+        number = next(self._numbers)
+        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._questions[number] = answer
+        try:
+            await self.send({"type": "question", "id": number, "title": title, "words": words})
+            return await answer
+        finally:
+            del self._questions[number]

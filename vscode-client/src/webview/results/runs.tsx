@@ -1,0 +1,96 @@
+/** Runs that go on, and the one that is about to begin: how far they are, and what is asked before. */
+
+import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+
+import type { RunningRun } from "../../results/messages";
+import { Foreign } from "../shared/foreign";
+import type { Question } from "./source";
+import { source } from "./store";
+
+export const running = signal<readonly RunningRun[]>([]);
+/** The rows of a run that was asked for are being rendered. */
+export const planning = signal(false);
+/** What the reader is asked before a run begins. */
+export const asked = signal<Question | undefined>(undefined);
+
+/** A line for each run that goes on. */
+export function RunsGoingOn() {
+  const live = source.value?.live;
+  return (
+    <>
+      {planning.value ? (
+        <p class="going-on" role="status">
+          Rendering the rows, to say what the run takes …
+        </p>
+      ) : null}
+      {running.value.map(({ id, experiment, words, share, canCancel }) => (
+        <div class="going-on" key={id}>
+          <span>
+            Running <Foreign text={experiment} />: <span class="number">{words}</span>
+          </span>
+          <progress value={share} aria-label={`Progress of ${experiment}`} />
+          {canCancel ? (
+            <button
+              type="button"
+              onClick={() => {
+                live?.cancelRun(id);
+              }}
+            >
+              Cancel
+            </button>
+          ) : null}
+        </div>
+      ))}
+    </>
+  );
+}
+
+/** The question in front of the page; Escape says no. */
+export function RunQuestion() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const question = asked.value;
+  useEffect(() => {
+    if (question !== undefined) {
+      dialog.current?.showModal();
+    }
+  }, [question]);
+  if (question === undefined) {
+    return null;
+  }
+  const answer = (yes: boolean): void => {
+    asked.value = undefined;
+    source.value?.live?.confirm(question.id, yes);
+  };
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby="question"
+      onCancel={() => {
+        answer(false);
+      }}
+    >
+      <h2 id="question">{question.title}</h2>
+      <p>{question.words}</p>
+      <div class="answers">
+        <button
+          type="button"
+          class="primary"
+          onClick={() => {
+            answer(true);
+          }}
+        >
+          Run
+        </button>
+        <button
+          type="button"
+          onClick={() => {
+            answer(false);
+          }}
+        >
+          Cancel
+        </button>
+      </div>
+    </dialog>
+  );
+}
