@@ -34,9 +34,7 @@ def check_occurrences(fixture: str, root: Path) -> None:
     assert found == expected
     for each in occurrences(snapshot, symbol):
         other = symbol_at(snapshot, each.path, each.span.start)
-        if other is None and each.where in {"data", "python"}:
-            continue
-        assert other is not None
+        assert other is not None, f"{each} is a place of the symbol, and none of its own"
         assert other.span == each.span
         assert occurrences(snapshot, other) == occurrences(snapshot, symbol), each
         here = tuple(place for place in occurrences(snapshot, other) if place.path == each.path)

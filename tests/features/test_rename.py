@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -8,37 +7,8 @@ import pytest
 from promptls.features.rename import prepare_steps, rename_steps
 from promptls.text.failure import Failure
 from promptls.text.steps import finished
-from promptls.workspace.snapshot import Snapshot
-from promptls.workspace.workspace import Workspace
-from support.fixture import MAIN, Marked, opened, parse
-
-
-def cursor_of(root: Path, files: dict[str, Marked]) -> tuple[str, int]:
-    ((name, offset),) = ((name, marked.cursor) for name, marked in files.items() if marked.cursor is not None)
-    return str(root / name), offset
-
-
-def applied(snapshot: Snapshot, files: Iterable[str], place: tuple[str, int], new: str) -> dict[str, str]:
-    """The texts of the fixture's files behind a rename, by name."""
-    (root,) = snapshot.roots
-    texts = {}
-    for name in files:
-        template = snapshot.template(str(Path(root) / name))
-        assert template is not None
-        texts[str(Path(root) / name)] = template.source.text
-    for edit in sorted(finished(rename_steps(snapshot, *place, new)), reverse=True):
-        text = texts[edit.path]
-        texts[edit.path] = text[: edit.span.start] + edit.text + text[edit.span.end :]
-    return {Path(file).name: text for file, text in texts.items()}
-
-
-def workspace_of(root: Path, texts: dict[str, str]) -> Snapshot:
-    workspace = Workspace([root])
-    for name, text in texts.items():
-        (root / name).write_text(text)
-        workspace.file_changed(str(root / name))
-    workspace.scan_calls()
-    return workspace.snapshot
+from support.fixture import MAIN, opened, parse
+from support.renaming import applied, cursor_of, workspace_of
 
 
 def check_rename(before: str, new: str, after: str, root: Path) -> None:
@@ -46,6 +16,7 @@ def check_rename(before: str, new: str, after: str, root: Path) -> None:
     snapshot, files = opened(before, root)
     place = path, offset = cursor_of(root, files)
     old = finished(prepare_steps(snapshot, path, offset))
+    assert old is not None
     renamed = applied(snapshot, files, place, new)
     assert renamed == {name: marked.text for name, marked in parse(after).items()}
     first = min(

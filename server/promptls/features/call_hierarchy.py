@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from promptls.features.symbols import symbol_at
-from promptls.features.symbols.file_names import file_places, name_span
+from promptls.features.symbols.file_names import include_places, name_span
 from promptls.features.symbols.macros import Macro, macro_meant, other_names, statement_at
 from promptls.features.symbols.shared_variable import imported_file, shared_variable
 from promptls.features.workspace_symbols import shown_path
@@ -109,7 +109,7 @@ def incoming(snapshot: Snapshot, item: CallItem) -> tuple[Calls, ...]:
 
 
 def _callers_of_file(snapshot: Snapshot, item: CallItem) -> Iterator[tuple[str, Span]]:
-    for each in file_places(snapshot, item.path):
+    for each in include_places(snapshot, item.path):
         yield each.path, each.span
 
 

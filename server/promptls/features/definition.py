@@ -9,7 +9,7 @@ from promptls.features.document_links import link_at
 from promptls.features.named_values import NamedValue, file_beside, metric_file, named_value_at
 from promptls.features.scalar_span import bare_span
 from promptls.features.symbols import Occurrence, Symbol, occurrence_steps, symbol_at
-from promptls.features.symbols.find import NO_VARIABLES, symbol_variable
+from promptls.features.symbols.find import NO_VARIABLES, holds_prompt, symbol_variable
 from promptls.features.symbols.keys import declared_key_places
 from promptls.features.symbols.macros import macro_meant
 from promptls.features.symbols.shared_variable import imported_file
@@ -38,16 +38,18 @@ _TOP = Span(0, 0)
 
 def definition_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple[Target, ...]]:
     """Where the symbol at `offset` gets what it is: the likeliest place first."""
-    near = _bound_nearby(snapshot, path, offset)
+    in_prompt = holds_prompt(snapshot, path)
+    near = _bound_nearby(snapshot, path, offset) if in_prompt else None
     if near is not None:
         return near
     symbol = symbol_at(snapshot, path, offset)
-    if symbol is None:
+    if in_prompt and (symbol is None or symbol.kind == "named metric"):
         template = snapshot.template(path)
         value = named_value_at(template, offset) if template is not None else None
         if value is not None:
             return tuple(Target(*place, value.span) for place in _named(snapshot, path, value))
-        link = link_at(snapshot, path, offset)
+    if symbol is None:
+        link = link_at(snapshot, path, offset) if in_prompt else None
         return (Target(link.target, _TOP, link.span),) if link is not None else ()
     places = dict.fromkeys((yield from _defined(snapshot, symbol)))
     return tuple(Target(file, span, symbol.span) for file, span in places)
@@ -56,13 +58,14 @@ def definition_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple[
 def declaration_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple[Target, ...]]:
     """Where it is said that there is the symbol at `offset`: the import, where its definition is elsewhere.
 
-    Of an input its declaration, of everything else its definition.
+    Of an input its declaration, of a metric with options where it has its name, of everything else its
+    definition.
     """
     symbol = symbol_at(snapshot, path, offset)
     variable = symbol_variable(snapshot, symbol) if symbol is not None else None
     if symbol is not None and symbol.kind == "import" and variable is not None:
         return tuple(Target(symbol.home, binding.span, symbol.span) for binding in variable.bindings)
-    if symbol is not None and symbol.kind == "input":
+    if symbol is not None and symbol.kind in {"input", "named metric"}:
         declared = _of_use((yield from occurrence_steps(snapshot, symbol, in_data=False)), "declaration")
         if declared:
             return tuple(Target(*place, symbol.span) for place in declared)

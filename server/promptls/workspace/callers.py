@@ -27,12 +27,18 @@ def calls_to(snapshot: Snapshot, path: str) -> tuple[TemplateCall, ...]:
         found: dict[str, list[TemplateCall]] = {}
         for calls in snapshot.calls.values():
             for call in calls:
-                targets = _targets(snapshot, call)
-                if len(targets) == 1:
-                    found.setdefault(targets.pop(), []).append(call)
+                target = template_of(snapshot, call)
+                if target is not None:
+                    found.setdefault(target, []).append(call)
         known.update({target: tuple(each) for target, each in found.items()})
         known[_NONE] = ()
     return known.get(path, ())
+
+
+def template_of(snapshot: Snapshot, call: TemplateCall) -> str | None:
+    """The template that a call loads; None where its path leads to none, or could mean several."""
+    targets = _targets(snapshot, call)
+    return targets.pop() if len(targets) == 1 else None
 
 
 def _targets(snapshot: Snapshot, call: TemplateCall) -> set[str]:

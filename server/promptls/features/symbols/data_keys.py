@@ -33,7 +33,7 @@ def key_spans(suffix: str, text: str, keys: DataKeys, inputs: frozenset[str]) ->
         return (
             key.span.shifted(line.start())
             for line in _LINE.finditer(text)
-            for key in _json_keys(line.group())
+            for key in json_keys(line.group())
             if _is_along((*key.path, key.name), keys)
         )
     if suffix == ".json":
@@ -84,7 +84,7 @@ def _in_cell(text: str, cell: Cell, keys: DataKeys) -> Iterator[Span]:
         json.loads(value)
     except (ValueError, RecursionError):
         return
-    for key in _json_keys(value):
+    for key in json_keys(value):
         if _is_along((*key.path, key.name), keys):
             # Every quote before the key is written twice.
             doubled = value.count('"', 0, key.span.start) if cell.is_quoted else 0
@@ -129,7 +129,7 @@ class _Key(NamedTuple):
     path: tuple[str, ...]
 
 
-def _json_keys(text: str) -> Iterator[_Key]:
+def json_keys(text: str) -> Iterator[_Key]:
     """The keys of a JSON text, as far as they can be read."""
     around: list[tuple[str, str]] = []
     key = ""
@@ -150,7 +150,7 @@ def _is_key(text: str, behind: int) -> bool:
 
 
 def _json_samples(text: str, keys: DataKeys, inputs: frozenset[str]) -> Iterator[Span]:
-    written = list(_json_keys(text))
+    written = list(json_keys(text))
     top = {key.name for key in written if key.path == ()}
     above = 0 if top & inputs else 1
     return (

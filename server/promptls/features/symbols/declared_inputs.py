@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -21,6 +22,8 @@ from promptls.workspace.callers import calls_to
 from promptls.workspace.python_keys import key_spans as python_key_spans
 from promptls.workspace.snapshot import Snapshot
 
+PACKED_ENDINGS: Final = (".gz", ".parquet")
+"""The endings of files of data that hold no text which an editor could change."""
 _KEY: Final = "expected_template_data_keys"
 
 
@@ -96,7 +99,7 @@ def data_files(path: str, declared: Declarations) -> Iterator[Path]:
     named = [settings.samples, *(each.dataset for each in (settings.experiments or {}).values())]
     for name in dict.fromkeys(named):
         if name:
-            yield Path(path).parent / name
+            yield Path(os.path.normpath(Path(path).parent / name))
 
 
 def data_places(snapshot: Snapshot, path: str, template: Template, name: str) -> Iterator[Occurrence]:
@@ -104,7 +107,7 @@ def data_places(snapshot: Snapshot, path: str, template: Template, name: str) ->
     inputs = input_names(template) | {name}
     for file in data_files(path, template.declarations):
         held = snapshot.template(str(file))
-        if held is None:
+        if held is None or file.name.lower().endswith(PACKED_ENDINGS):
             continue
         for span in key_spans(file.suffix.lower(), held.source.text, (name,), inputs):
             yield Occurrence(str(file), span, "write", "data")

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
+from promptls.features.symbols.data_file import data_symbol_at, is_data_file
 from promptls.features.symbols.declared_inputs import declared_at
+from promptls.features.symbols.declared_names import is_settings_file
 from promptls.features.symbols.file_names import name_span, reference_at
 from promptls.features.symbols.keys import key_symbol_at
 from promptls.features.symbols.macros import macro_meant, parameters_of
-from promptls.features.symbols.metric_functions import metric_at
+from promptls.features.symbols.metrics_and_models import declared_symbol_at
 from promptls.features.symbols.namespaces import attribute_at
 from promptls.features.symbols.part_names import part_name_at
+from promptls.features.symbols.python_file import is_program, python_symbol_at
 from promptls.features.symbols.shared_data import unread_input
 from promptls.features.symbols.shared_variable import imported_file
 from promptls.features.symbols.symbol import Symbol, SymbolKind
+from promptls.meaning.kind import Kind
 from promptls.meaning.mentions import Mention, mention_at
 from promptls.meaning.scopes import GLOBALS, INJECTED
 from promptls.meaning.template import Template
@@ -29,12 +33,46 @@ from promptls.workspace.contract import function_names
 from promptls.workspace.snapshot import Snapshot
 
 _KINDS: Final[dict[str, SymbolKind]] = {"macro": "macro", "parameter": "parameter", "import": "import"}
-NO_VARIABLES: Final = frozenset({"attribute", "block", "key", "part", "section", "file", "metric"})
+NO_VARIABLES: Final = frozenset(
+    {
+        "attribute",
+        "block",
+        "key",
+        "part",
+        "section",
+        "file",
+        "metric",
+        "named metric",
+        "model",
+        "experiment",
+        "column",
+    }
+)
 """Kinds of symbols that are no variables."""
 
 
+def holds_prompt(snapshot: Snapshot, path: str) -> bool:
+    """Whether a file is read as a prompt, and not as a program, data or settings."""
+    if is_program(path) or is_settings_file(path):
+        return False
+    return not is_data_file(path) or snapshot.kind(path) is not Kind.OTHER
+
+
 def symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
-    """The symbol whose name stands at `offset`, or ends there; None where there is none."""
+    """The symbol whose name stands at `offset`, or ends there; None where there is none.
+
+    In a Python file, a settings file or a file of data, only what prompts share with it is a symbol.
+    """
+    if holds_prompt(snapshot, path):
+        return _in_prompt(snapshot, path, offset)
+    if is_program(path):
+        return python_symbol_at(snapshot, path, offset)
+    if is_settings_file(path):
+        return declared_symbol_at(snapshot, path, offset)
+    return data_symbol_at(snapshot, path, offset)
+
+
+def _in_prompt(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
     template = snapshot.template(path)
     if template is None:
         return None
@@ -52,11 +90,17 @@ def symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
     declared = declared_at(template, path, offset)
     if declared is not None:
         return Symbol("input", template.source.slice(declared.span), path, declared.span, path)
-    key = key_symbol_at(template, path, offset) or metric_at(snapshot, template, path, offset)
+    key = key_symbol_at(template, path, offset) or _named_in_header(snapshot, template, path, offset)
     if key is not None:
         return key
     named = part_name_at(template, offset)
     return Symbol(named.kind, named.name, path, named.span, path, named.span) if named is not None else None
+
+
+def _named_in_header(snapshot: Snapshot, template: Template, path: str, offset: int) -> Symbol | None:
+    tree = template.declarations.tree
+    is_inside = tree is not None and tree.span.contains(offset)
+    return declared_symbol_at(snapshot, path, offset) if is_inside else None
 
 
 def _variable(snapshot: Snapshot, path: str, template: Template, place: NamePlace) -> Symbol | None:

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator
 
 from promptls.features.scalar_span import bare_span
 from promptls.features.symbols.data_keys import DataKeys, key_spans, yaml_key_spans
-from promptls.features.symbols.declared_inputs import data_files, input_names
+from promptls.features.symbols.declared_inputs import PACKED_ENDINGS, data_files, input_names
 from promptls.features.symbols.shared_keys import shared_key_steps
 from promptls.features.symbols.symbol import Occurrence, Symbol
 from promptls.meaning.key_ways import Way, key_read_at, keys_named
@@ -93,7 +93,7 @@ def _in_data(snapshot: Snapshot, path: str, template: Template, way: Way) -> Ite
     inputs = input_names(template) | {str(way[0])}
     for file in data_files(path, template.declarations):
         held = snapshot.template(str(file))
-        if held is None:
+        if held is None or file.name.lower().endswith(PACKED_ENDINGS):
             continue
         for span in key_spans(file.suffix.lower(), held.source.text, data_keys(way), inputs):
             yield Occurrence(str(file), span, "write", "data")
@@ -129,6 +129,31 @@ def _declared_ways(template: Template, offset: int) -> Iterator[Way]:
     for example in declared.examples:
         if example.span.contains(offset):
             yield from _value_ways(Mapping(example.span, example.entries), offset, ())
+
+
+def schema_ways(template: Template, name: str) -> Iterator[Way]:
+    """The ways to keys of this name in the schemas of the inputs that a file declares."""
+    tree = template.declarations.tree
+    inputs = tree.value("input_keys") if tree is not None else None
+    for entry in inputs.entries if isinstance(inputs, Mapping) else ():
+        top = key_text(entry)
+        if top is not None:
+            yield from (way for way in _ways_below(entry.value, (top,)) if way[-1] == name)
+
+
+def _ways_below(schema: Node, way: Way) -> Iterator[Way]:
+    if not isinstance(schema, Mapping):
+        return
+    properties = schema.value("properties")
+    for entry in properties.entries if isinstance(properties, Mapping) else ():
+        name = key_text(entry)
+        if name is not None:
+            yield (*way, name)
+            yield from _ways_below(entry.value, (*way, name))
+    for key, step in (("items", Each.ELEMENT), ("additionalProperties", Each.VALUE)):
+        below = schema.value(key)
+        if below is not None:
+            yield from _ways_below(below, (*way, step))
 
 
 def _schema_ways(schema: Node, offset: int, way: Way) -> Iterator[Way]:

@@ -6,15 +6,16 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Final
 
 from promptls.features.symbols.blocks import block_places, blocks_in
+from promptls.features.symbols.data_columns import column_use_places, data_column_places
 from promptls.features.symbols.declared_inputs import data_places, declared_places, python_places
 from promptls.features.symbols.file_names import file_places
 from promptls.features.symbols.find import NO_VARIABLES, symbol_variable
 from promptls.features.symbols.keys import key_places, key_places_in
 from promptls.features.symbols.macros import arguments_of, macro_of, other_names
-from promptls.features.symbols.metric_functions import metric_places
+from promptls.features.symbols.metrics_and_models import NAMED_KINDS, declared_symbol_places
 from promptls.features.symbols.namespaces import attribute_places
 from promptls.features.symbols.part_names import part_places
-from promptls.features.symbols.row_columns import row_column_places
+from promptls.features.symbols.python_functions import function_places
 from promptls.features.symbols.shared_variable import VariableIn, shared_variable_steps
 from promptls.features.symbols.symbol import Occurrence, Symbol, Use
 from promptls.meaning.shapes import flow_of
@@ -71,7 +72,7 @@ def occurrence_steps(
 def _places(snapshot: Snapshot, symbol: Symbol, *, in_data: bool) -> Iterator[Occurrence | None]:
     """Every place of the symbol, some more than once; None stands between the files."""
     template = snapshot.template(symbol.home)
-    if template is None and symbol.kind != "file":
+    if template is None and symbol.kind not in NO_VARIABLES:
         return
     if symbol.kind in NO_VARIABLES:
         yield from _places_of_others(snapshot, symbol, in_data=in_data)
@@ -127,12 +128,14 @@ def _places_of_others(
             yield each
     elif symbol.kind == "key":
         yield from key_places(snapshot, symbol, in_data=in_data)
-    elif symbol.kind == "metric":
-        yield from metric_places(snapshot, symbol)
+    elif symbol.kind in NAMED_KINDS:
+        yield from declared_symbol_places(snapshot, symbol)
+    elif symbol.kind == "experiment":
+        yield from function_places(snapshot, symbol.home, symbol.name)
+    elif symbol.kind == "column":
+        yield from data_column_places(snapshot, symbol)
     elif symbol.kind == "file":
-        for each in file_places(snapshot, symbol.home):
-            yield None
-            yield each
+        yield from file_places(snapshot, symbol.home)
     elif (template := snapshot.template(symbol.home)) is not None:
         if symbol.kind == "attribute":
             yield from attribute_places(template, symbol)
@@ -180,7 +183,7 @@ def _places_of_all(
             yield from declared_places(template, path, name)
             if in_data:
                 yield from data_places(snapshot, path, template, name)
-                yield from row_column_places(snapshot, path, template, name)
+                yield from column_use_places(snapshot, path, template, name)
             yield from python_places(snapshot, path, name)
 
 

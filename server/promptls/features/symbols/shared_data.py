@@ -17,7 +17,7 @@ def inputs_beside(snapshot: Snapshot, path: str, name: str) -> Steps[list[tuple[
     files = set(map(_normal, data_files(path, template.declarations))) if template is not None else set()
     found = []
     for file in sorted(files):
-        prompts = yield from _prompts_with(snapshot, file.name)
+        prompts = yield from prompts_with(snapshot, file.name)
         for other in prompts:
             yield
             beside = snapshot.template(other) if other != path else None
@@ -37,7 +37,7 @@ def _normal(file: Path) -> Path:
     return Path(*file.parts) if ".." not in file.parts else file.resolve()
 
 
-def _prompts_with(snapshot: Snapshot, words: str) -> Steps[tuple[str, ...]]:
+def prompts_with(snapshot: Snapshot, words: str) -> Steps[tuple[str, ...]]:
     """The prompt files in which some words stand, looked for in their texts."""
     key = ("prompts with", words)
     known = snapshot.derived.get(key)

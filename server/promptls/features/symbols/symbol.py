@@ -23,12 +23,18 @@ SymbolKind = Literal[
     "section",
     "file",
     "metric",
+    "named metric",
+    "model",
+    "experiment",
+    "column",
 ]
 """`key` is a key or attribute of an input's value, `attribute` one of a namespace, `function` one of a
-functions file, `own` a name of Jinja's or Prompt Poet's own, `metric` a function that an experiment names."""
+functions file, `own` a name of Jinja's or Prompt Poet's own, `metric` a function that an experiment names,
+`named metric` and `model` a name that a header or the settings give to one, `experiment` a function in
+Python, `column` one of a data set that is no input."""
 
 Use = Literal["declaration", "write", "read"]
-Where = Literal["template", "header", "data", "python"]
+Where = Literal["template", "header", "data", "python", "settings"]
 
 
 class Occurrence(NamedTuple):
@@ -36,7 +42,7 @@ class Occurrence(NamedTuple):
 
     A `declaration` says that there is such a thing, a `write` gives it a value, a `read` takes it.
     `where` is what holds the place: Jinja or YAML of a template, what a template declares, a file
-    of samples or rows, a Python program.
+    of samples or rows, a Python program, a settings file.
     """
 
     path: str

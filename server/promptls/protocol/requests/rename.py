@@ -23,7 +23,7 @@ _DATA: Final = "promptls.data"
 async def prepare(
     session: Session, params: types.PrepareRenameParams
 ) -> types.PrepareRenamePlaceholder | None:
-    """The range of the name at the position, and the name."""
+    """The range of the name at the position, and the name; None where it is for others to rename."""
     asked = asked_place(session, params)
     if asked is None:
         return None
@@ -32,6 +32,8 @@ async def prepare(
         found = await in_slices(session, prepare_steps(session.snapshot, *asked))
     except Failure as failure:
         raise _refusal(failure) from None
+    if found is None:
+        return None
     return types.PrepareRenamePlaceholder(range_in(session, asked[0], found.span), found.name)
 
 
@@ -50,6 +52,8 @@ async def rename_symbol(session: Session, params: types.RenameParams) -> types.W
         edits = await in_slices(session, steps, params.work_done_token, "Renaming")
     except Failure as failure:
         raise _refusal(failure) from None
+    if edits is None:
+        return None
     now, then = session.snapshot.open_files, snapshot.open_files
     if any(now.get(edit.path) is not then.get(edit.path) for edit in edits):
         raise JsonRpcException("the text has changed", types.LSPErrorCodes.ContentModified.value)
