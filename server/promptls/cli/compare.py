@@ -64,7 +64,9 @@ def execute(arguments: argparse.Namespace) -> int:
     from promptls.experiments.comparison import compare_with
     from promptls.experiments.find_run import find_run
 
-    comparisons = compare_with(find_run(arguments.before), [find_run(run) for run in arguments.after])
+    comparisons = compare_with(
+        find_run(arguments.before, whole=True), [find_run(run, whole=True) for run in arguments.after]
+    )
     if arguments.json:
         print_json({"comparisons": [_as_json(comparison) for comparison in comparisons]})
         return _exit_code(arguments, comparisons)

@@ -18,13 +18,13 @@ from promptls.text.counted import counted
 if TYPE_CHECKING:
     from promptls.experiments.events import Finished
     from promptls.experiments.request import RunRequest
-    from promptls.experiments.written_plan import WrittenRequest
     from promptls.experiments.written_prepare import PreparedWritten
+    from promptls.experiments.written_request import WrittenRequest
 
 
 def in_python(requests: list[RunRequest]) -> tuple[list[RunRequest], list[WrittenRequest]]:
     """The requests for declared experiments, and those for experiments in Python, found by reading."""
-    from promptls.experiments.written_plan import written_request
+    from promptls.experiments.written_request import written_request
 
     declared, written = [], []
     for request in requests:

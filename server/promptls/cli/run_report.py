@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptls.cli.table import Column, Row, table
@@ -13,10 +14,18 @@ from promptls.text.dollars import in_dollars
 
 if TYPE_CHECKING:
     from promptls.experiments.history import MetricSummary, RunSummary
+    from promptls.experiments.run_index import KnownRun
     from promptls.experiments.thresholds import Threshold
 
 # Rows with an error that are shown; the table has all of them.
 SHOWN_ERRORS = 5
+
+# Results of a run whose answers are shown, and lines of each.
+SHOWN_ANSWERS = 3
+MOST_LINES = 20
+
+# Runs that are looked through for one of another version of the prompt.
+LOOKED_BACK = 20
 
 # Characters of what is said of one row.
 MOST_CHARACTERS = 240
@@ -51,12 +60,35 @@ def print_run(run: RunSummary, before: RunSummary | None) -> None:
         print(paint(f"{counted(run.invalid, 'answer')} without the form that the prompt demands", "yellow"))
         _print_problems(run)
     _print_unscored(run)
+    if run.rows <= SHOWN_ANSWERS:
+        _print_answers(run)
     _print_not_good(run)
     print(_taken(run))
     print(f"table:    {shown_path(run.results)}")
     print(f"manifest: {shown_path(run.manifest)}")
     if before is not None and before.metrics:
         print(paint(f"is it better? promptls compare {before.name} {run.name}", "dim"))
+    elif (other := _other_version(run)) is not None:
+        prompt = shown_path(other.prompt)
+        print(paint(f"is it better than {prompt}? promptls compare {other.name} {run.name}", "dim"))
+
+
+def _other_version(run: RunSummary) -> KnownRun | None:
+    """The last run of another prompt file whose scores say something beside those of this one."""
+    from promptls.experiments.run_index import known_runs
+
+    metrics = {metric.name for metric in run.metrics}
+    return next(
+        (
+            known
+            for known in known_runs(run.manifest.parent, experiment=run.experiment, most=LOOKED_BACK)
+            if known.status == "finished"
+            and Path(known.prompt) != run.prompt
+            and known.chosen == run.rows_chosen
+            and metrics & known.scores.keys()
+        ),
+        None,
+    )
 
 
 def print_matrix(runs: list[RunSummary]) -> None:
@@ -79,6 +111,24 @@ def print_error_rows(run: RunSummary) -> None:
 
 def _print_problems(run: RunSummary) -> None:
     _print_rows(run, "problem", run.invalid)
+
+
+def _print_answers(run: RunSummary) -> None:
+    """Prints what was answered, where that is little: who tries a prompt on one row wants to see it."""
+    from promptls.experiments.history import row_results
+
+    for line in row_results(run):
+        if line.get("response"):
+            print(f"row {line['row_number']} (id {line['id']}) was answered:")
+            print("\n".join(f"  {text}" for text in _lines(line["response"])))
+
+
+def _lines(text: str) -> list[str]:
+    """The first lines of a text that may be long."""
+    lines = [
+        line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]}…" for line in text.splitlines()
+    ]
+    return lines if len(lines) <= MOST_LINES else [*lines[:MOST_LINES], "…"]
 
 
 def _print_unscored(run: RunSummary) -> None:
@@ -114,6 +164,8 @@ def _print_not_good(run: RunSummary) -> None:
     print("what to look at:")
     for row in found[:SHOWN_ERRORS]:
         print(f"  row {row.number} (id {row.cells['id']}): {_short(row.message)}")
+        if run.rows > SHOWN_ANSWERS and (answer := row.cells.get("response")):
+            print(paint(f"    answer: {_short(answer)}", "dim"))
     if len(found) > SHOWN_ERRORS:
         more = paint(f"promptls report {run.name}", "bold")
         print(f"  … and {len(found) - SHOWN_ERRORS} more: {more}")
@@ -140,7 +192,7 @@ def _taken(run: RunSummary) -> str:
         f"{run.input_tokens:,} input and {run.output_tokens:,} output tokens"
     )
     if run.cached:
-        words += f"; {run.cached:,} answers from the cache"
+        words += f"; {counted(run.cached, 'answer')} from the cache"
     if run.cost is not None:
         paid = (
             f", of which {in_dollars(run.paid)} were paid now" if run.cached and run.paid is not None else ""

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from pathlib import Path
 
 from promptls.experiments.definition import prompt_stem, results_folder
-from promptls.experiments.history import RunSummary, last_run, read_run
+from promptls.experiments.history import RunSummary, last_run, read_run, runs_of
 from promptls.experiments.journal import SUFFIX
+from promptls.experiments.last_runs import LOOKED_BACK
 from promptls.text.failure import FilePlace, WrongUse
 from promptls.text.nearest import did_you_mean
+from promptls.workspace.disk import ENDINGS
 from promptls.workspace.project_settings import find_project
 
 
-def find_run(word: str) -> RunSummary:
+def find_run(word: str, *, whole: bool = False) -> RunSummary:
     """The run meant by a path of its table or manifest, by its name, or by a prompt file: its last run.
+
+    The ending `.yml.j2` of a prompt may be left out. With `whole`, a prompt file means its last run over all
+    rows, where there is one.
 
     Raises `WrongUse` when there is none, with the nearest name or what to do.
     """
@@ -28,11 +34,17 @@ def find_run(word: str) -> RunSummary:
     if path.suffix in {".csv", ".json"}:
         return _of_file(path)
     if path.is_file():
-        run = last_run(path)
+        run = (_last_whole(path) if whole else None) or last_run(path)
         if run is None:
             raise WrongUse("the prompt has no run", FilePlace(path), f"make one: `promptls run {word}`")
         return run
-    return _of_name(word)
+    named = next((name for ending in ENDINGS if Path(name := f"{word}{ending}").is_file()), None)
+    return find_run(named, whole=whole) if named is not None else _of_name(word)
+
+
+def _last_whole(prompt: Path) -> RunSummary | None:
+    runs = islice(runs_of(prompt), LOOKED_BACK)
+    return next((run for run in runs if run.rows_chosen is None), None)
 
 
 def find_interrupted(word: str) -> Path:

@@ -158,10 +158,13 @@ def _question(plan: Plan, cost: float | None) -> str | None:
 
 
 def _before(experiment: Experiment, choice: RowChoice | None) -> RunSummary | None:
-    """The last run over all rows; where there is none, the last one. Examples are compared with none."""
+    """The last run over all rows, or over the same ones. Examples are compared with none."""
     if choice is not None and is_of_examples(choice.text):
         return None
-    return last_runs(experiment.prompt, experiment.name).scored
+    scored = last_runs(experiment.prompt, experiment.name).scored
+    if scored is None or scored.rows_chosen in {None, (choice.text or None) if choice is not None else None}:
+        return scored
+    return None
 
 
 def _new(request: RunRequest) -> _Opened:

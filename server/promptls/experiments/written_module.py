@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from promptls.metrics.loading import missing_module
 from promptls.text.failure import Failure, FilePlace, WrongUse
 
 
@@ -40,7 +41,7 @@ def loaded_module(path: Path) -> ModuleType:
         raise Failure(
             f"the Python file of the experiment cannot be run: {type(error).__name__}: {error}",
             FilePlace(path, _line_in(path, error)),
-            f"install the package that has the module `{error.name}` beside promptls, or correct the import"
+            missing_module(str(error.name))
             if missing and isinstance(error, ModuleNotFoundError)
             else "correct the file; `python` on it shows the same error",
         ) from error

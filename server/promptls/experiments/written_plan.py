@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from promptls.experiments.definition import prompt_stem
 from promptls.experiments.failing_choice import failing_choice
-from promptls.experiments.find_run import find_interrupted, find_run
-from promptls.experiments.journal import read_header
-from promptls.experiments.manifest import manifest_of
 from promptls.experiments.request import RunRequest
 from promptls.experiments.row_choice import ALL_ROWS, FAILING, RowChoice, parse_rows
 from promptls.experiments.written_module import loaded_module, value_of
@@ -22,14 +17,10 @@ from promptls.experiments.written_rows import FileRows, WrittenRows
 from promptls.meaning.template import Template
 from promptls.metrics.metric import Metric
 from promptls.text.failure import Failure, FilePlace, WrongUse
-from promptls.text.nearest import did_you_mean
 from promptls.workspace.disk import read_text, source_of
-from promptls.workspace.project_settings import ProjectFile, find_project
-from promptls.workspace.python_experiments import experiments_for, findings_in_file, scanned_experiments
-from promptls.workspace.python_findings import PythonExperiment, PythonFindings
-
-# Files and folders that are looked at where there is no project.
-_MOST_STEPS = 1000
+from promptls.workspace.project_settings import find_project
+from promptls.workspace.python_experiments import findings_in_file
+from promptls.workspace.python_findings import PythonExperiment
 
 _PREFERRED = "load_dataset"
 _MODEL_PARAMETERS = ("model", "model_name")
@@ -68,100 +59,6 @@ class WrittenPlan:
     def is_asynchronous(self) -> bool:
         """Whether the function is one to be awaited."""
         return inspect.iscoroutinefunction(self.function)
-
-
-class WrittenRequest(NamedTuple):
-    """A request for an experiment in Python, and that experiment."""
-
-    request: RunRequest
-    experiment: PythonExperiment
-
-
-def written_request(request: RunRequest) -> WrittenRequest | None:
-    """The experiment in Python that a request is for; None where it is for one that a prompt declares.
-
-    It is named by its name or as `file.py:name`, or is that of a run that is to be gone on with or whose
-    failed rows are to be asked again. Python files are read, and not run. Raises WrongUse for a file without
-    such an experiment.
-    """
-    if request.resume is not None:
-        journal = find_interrupted(request.resume)
-        return _again(request, read_header(journal) or {}, journal.absolute().parent)
-    if request.retry_errors is not None:
-        run = find_run(request.retry_errors)
-        return _again(request, manifest_of(run.manifest), run.manifest.absolute().parent)
-    name = request.experiment
-    if name is None or not request.prompt:
-        return None
-    prompt = Path(request.prompt)
-    file, colon, function = name.rpartition(":")
-    if colon and file.endswith(".py"):
-        return WrittenRequest(request, _in_file((prompt.parent / file).resolve(), function))
-    project = find_project(prompt)
-    text = request.unsaved.get(str(prompt)) or read_text(str(prompt)) or ""
-    declared = Template(source_of(str(prompt), text)).declarations.settings.experiments or {}
-    if name in declared or name in project.settings.experiments:
-        return None
-    offered = {each.name: each for each in _offered(prompt, project, name)}
-    if name in offered:
-        return WrittenRequest(request, offered[name])
-    known = [*declared, *project.settings.experiments, *offered]
-    if not offered:
-        return None  # the prompt alone has a say, and tells what it declares
-    raise WrongUse(
-        f"the prompt has no experiment `{name}`{did_you_mean(name, known)}",
-        FilePlace(prompt),
-        f"its experiments are {', '.join(f'`{each}`' for each in known)}",
-    )
-
-
-def _offered(prompt: Path, project: ProjectFile, name: str) -> list[PythonExperiment]:
-    """The experiments of Python files that may be run on the prompt.
-
-    Without a project, nobody says how far the folders reach: those beside the prompt come first, and around
-    its folder only so many are looked at.
-    """
-    is_bounded = project.path is not None
-    roots = [project.root] if is_bounded else [prompt.parent, prompt.parent.parent]
-    scanned: dict[str, PythonFindings] = {}
-    for root in roots:
-        for _ in islice(scanned_experiments([str(root)], scanned), None if is_bounded else _MOST_STEPS):
-            pass
-        found = experiments_for(scanned, str(prompt))
-        if any(each.name == name for each in found):
-            return list(found)
-    return list(experiments_for(scanned, str(prompt)))
-
-
-def _again(request: RunRequest, header: Mapping[str, Any], folder: Path) -> WrittenRequest | None:
-    """The request for a former run of an experiment in Python, with its model, its seed and its rows."""
-    written_in = header.get("written_in")
-    if not isinstance(written_in, str):
-        return None
-    settings = header["settings"]
-    model = settings.get("model")
-    again = replace(
-        request,
-        prompt=os.path.normpath(folder / header["prompt"]),
-        experiment=header["experiment"],
-        models=[model] if model else [],
-        seed=settings.get("seed"),
-        repeats=settings.get("repeats"),
-        rows=(header.get("dataset") or {}).get("rows"),
-    )
-    path = Path(os.path.normpath(folder / written_in))
-    return WrittenRequest(again, _in_file(path, header["experiment"]))
-
-
-def _in_file(path: Path, name: str) -> PythonExperiment:
-    found = {each.name: each for each in findings_in_file(str(path)).experiments}
-    if name not in found:
-        raise WrongUse(
-            f"the file has no experiment `{name}`{did_you_mean(name, found)}",
-            FilePlace(path),
-            "an experiment is a function under `@experiment()`",
-        )
-    return found[name]
 
 
 def written_plan(experiment: PythonExperiment, request: RunRequest) -> WrittenPlan:

@@ -18,7 +18,8 @@ from promptls.experiments.manifest import hash_of_file
 from promptls.experiments.request import RunRequest
 from promptls.experiments.under_way import CallUnderWay, unsure_words
 from promptls.experiments.written_manifest import file_hashes
-from promptls.experiments.written_plan import WrittenPlan, WrittenRequest, written_plan
+from promptls.experiments.written_plan import WrittenPlan, written_plan
+from promptls.experiments.written_request import WrittenRequest
 from promptls.experiments.written_rows import NumberedRow
 from promptls.experiments.written_table import good_rows
 from promptls.models.prices import is_paid

@@ -55,6 +55,16 @@ def load_metric(name: str, root: Path, named: Mapping[str, NamedMetric] | None =
     return _as_metric(found, attribute, path)
 
 
+def missing_module(name: str) -> str:
+    """What to do where a user's file imports the module `name`, which is not installed."""
+    if name.partition(".")[0] == "ragas":
+        return (
+            '`pip install "promptls[ragas]"`, or take the same names from promptls: '
+            "`from promptls import Dataset, MetricResult, discrete_metric, experiment`"
+        )
+    return f"install the package that has the module `{name}` beside promptls, or correct the import"
+
+
 def _with_options(name: str, chosen: NamedMetric, metric: Metric) -> Metric:
     """The metric under another name, with the values and columns that are fixed for it."""
     parameters = metric_parameters(metric)
@@ -132,9 +142,7 @@ def _import_remedy(error: BaseException) -> str:
                 "write `from promptls import MetricResult, discrete_metric`, which takes the same metrics, "
                 "or install `ragas` beside promptls"
             )
-        return (
-            f"install the package that has the module `{error.name}` beside promptls, or correct the import"
-        )
+        return missing_module(str(error.name))
     return "correct the file; `python` on it shows the same error"
 
 
