@@ -9,7 +9,7 @@ the edited ones are the same objects as before, with everything already known of
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property, wraps
 from typing import Final, NamedTuple, TypeVar
 
@@ -19,13 +19,18 @@ from promptls.text.span import Span
 
 _CONTENT: Final = re.compile(r"^[ \t]*(?!---(?:\s|$)|#|%|\{[ \t]*$)\S", re.MULTILINE)
 """Text that is more than a comment, the beginning of a document, or the first brace of a tag."""
+_DEFINES: Final = re.compile(r"macro\b|set\s[^=]*\Z")
+"""What begins a macro, or a variable whose value stands in a block."""
+_DEFINED: Final = re.compile(r"end(?:macro|set)\b")
+_KEY_LINE: Final = re.compile(r"^[\w-]+[ \t]*:(?:\s|$)", re.MULTILINE)
 
 
 class Chunk:
     """A piece of a text with its Jinja tags; spans inside it count from its start.
 
     `reach` is how many characters behind its end could change its tags: none, unless a tag
-    in it is not closed. `kept` holds what is derived from the chunk, by the function `kept` wraps.
+    in it is not closed. `lines` are where its lines begin, for who knows. `kept` holds what is derived
+    from the chunk, by the function `kept` wraps.
     """
 
     __slots__ = ("__dict__", "before", "kept", "length", "line_ends", "line_starts", "reach", "tags", "text")
@@ -33,12 +38,14 @@ class Chunk:
     count: Final = 1
     """How many chunks the piece holds, as `Group.count` says it."""
 
-    def __init__(self, text: str, tags: tuple[Tag, ...], *, reach: int) -> None:
+    def __init__(
+        self, text: str, tags: tuple[Tag, ...], *, reach: int, lines: list[int] | None = None
+    ) -> None:
         self.text: Final = text
         self.tags: Final = tags
         self.reach: Final = reach
         self.length: Final = len(text)
-        self.line_starts: Final = line_starts(text)
+        self.line_starts: Final = line_starts(text) if lines is None else lines
         self.line_ends: Final = len(self.line_starts) - 1
         self.kept: Final[dict[object, object]] = {}
         self.before: Before | None = None
@@ -56,16 +63,38 @@ class Chunk:
     @cached_property
     def has_content(self) -> bool:
         """Whether anything but tags, comments and blank lines stands in the chunk."""
-        pieces = []
-        position = 0
+        return bool(_CONTENT.search(" ".join([piece for _, piece in self._texts()])))
+
+    @cached_property
+    def has_printed_content(self) -> bool:
+        """The same of what stands outside of macros and `set` blocks, whose texts are printed elsewhere."""
+        if not self.has_content:
+            return False
+        printed: list[str] = []
+        opened: list[int] = []
+        for tag, piece in self._texts():
+            inner = tag.text[tag.inner_start : tag.inner_end].strip() if tag else ""
+            if tag and tag.kind == "statement" and _DEFINES.match(inner):
+                opened.append(len(printed))
+            elif tag and tag.kind == "statement" and _DEFINED.match(inner) and opened:
+                del printed[opened.pop() :]
+            printed.append(piece)
+        if opened and not _KEY_LINE.search("".join(printed[opened[0] :])):
+            del printed[opened[0] :]  # a macro that is being written, with no mapping behind it
+        return bool(_CONTENT.search(" ".join(printed)))
+
+    def _texts(self) -> Iterator[tuple[Tag | None, str]]:
+        """The texts that are no tags, those of raw blocks among them, each with the tag ahead of it."""
+        position, before = 0, None
         for tag in self.tags:
-            pieces.append(self.text[position : tag.span.start])
+            yield before, self.text[position : tag.span.start]
+            before = tag
             if tag.kind == "raw":
-                pieces.append(self.text[tag.body.start : tag.body.end])
+                yield None, self.text[tag.body.start : tag.body.end]
             position = tag.span.end
             if tag.kind == "comment" and tag.unclosed:  # what stands on its line is to be the comment
                 position = line_end(self.text, position)
-        return bool(_CONTENT.search(" ".join([*pieces, self.text[position:]])))
+        yield before, self.text[position:]
 
 
 class Before(NamedTuple):

@@ -148,32 +148,51 @@ def _is_left_out(chunk: Chunk, tag: Tag, *, begins_texts: bool) -> bool:
 
 def begins_text(chunk: Chunk, tag: Tag) -> bool:
     """Whether nothing but tags stands between the tag and the header of a block scalar, such as `|`."""
-    bare = _bare_lines(chunk)
     line = bisect_right(chunk.line_starts, tag.span.start) - 1
-    while line >= 0 and bare[line]:
+    while line >= 0 and _is_bare(chunk, line):
         line -= 1
-    ends = chunk.line_starts[line + 1] if line + 1 < len(chunk.line_starts) else len(chunk.text)
-    return line >= 0 and _BLOCK_HEADER.search(chunk.text[chunk.line_starts[line] : ends]) is not None
+    return line >= 0 and _BLOCK_HEADER.search(chunk.text[slice(*_line(chunk, line))]) is not None
 
 
 def stands_alone(chunk: Chunk, tag: Tag) -> bool:
     """Whether nothing but tags stands on the tag's lines: then it may print anything, or nothing."""
     first = bisect_right(chunk.line_starts, tag.span.start) - 1
     last = bisect_right(chunk.line_starts, max(tag.span.start, tag.span.end - 1)) - 1
-    return all(_bare_lines(chunk)[first : last + 1])
+    return all(_is_bare(chunk, line) for line in range(first, last + 1))
+
+
+def _line(chunk: Chunk, line: int) -> Span:
+    """The span of a line with its line end."""
+    last = line + 1 >= len(chunk.line_starts)
+    return Span(chunk.line_starts[line], len(chunk.text) if last else chunk.line_starts[line + 1])
+
+
+def _is_bare(chunk: Chunk, line: int) -> bool:
+    """Whether nothing but tags and white space stands on a line."""
+    known = _known_lines(chunk)
+    found = known.get(line)
+    if found is None:
+        position, end = _line(chunk, line)
+        found = True
+        index = bisect_right(chunk.tags, position, key=_tag_end)
+        while found and position < end:
+            tag = chunk.tags[index] if index < len(chunk.tags) else None
+            until = min(tag.span.start, end) if tag is not None else end
+            found = not chunk.text[position:until].strip()
+            position = tag.span.end if tag is not None else end
+            index += 1
+        known[line] = found
+    return found
+
+
+def _tag_end(tag: Tag) -> int:
+    return tag.span.end
 
 
 @kept
-def _bare_lines(chunk: Chunk) -> list[bool]:
-    """For each line of the chunk, whether nothing but tags and white space stands on it."""
-    pieces = []
-    position = 0
-    for tag in chunk.tags:
-        pieces += [chunk.text[position : tag.span.start], " " * len(tag.text)]
-        position = tag.span.end
-    text = "".join([*pieces, chunk.text[position:]])
-    ends = [*chunk.line_starts[1:], len(text)]
-    return [not text[start:end].strip() for start, end in zip(chunk.line_starts, ends, strict=True)]
+def _known_lines(_chunk: Chunk) -> dict[int, bool]:
+    """What has been found out of lines: whether nothing but tags and white space stands on them."""
+    return {}
 
 
 def _skipped(chunk: Chunk, choices: Mapping[int, int]) -> dict[int, _Skip]:

@@ -20,6 +20,7 @@ from promptls.syntax.group import (
     replaced,
 )
 from promptls.syntax.jinja.scan import retyped
+from promptls.syntax.rescan import rescanned, says_no_list
 from promptls.text.lines import Place, Unit, column_from_units, place_of, units_from_column
 from promptls.text.span import Span
 
@@ -48,7 +49,7 @@ class Source:
     def of(cls, text: str) -> Source:
         """The source of `text`."""
         chunks = cut(text, at_items=True)
-        if chunks[0].has_content and not _begins_with_item(chunks[0]):
+        if chunks[0].has_printed_content and not _begins_with_item(chunks[0]):
             return cls(grouped(cut(text, at_items=False)), at_items=False)
         return cls(grouped(chunks), at_items=True)
 
@@ -225,12 +226,23 @@ class Source:
     def _edited_from_start(self, span: Span, last: int, text: str) -> Source:
         new = self._with(chunk_of_index(self.root, 0), last, span, text)
         if not self.at_items:
-            return Source.of(new) if self.has_jinja else Source.plain(new)
+            return self._edited_whole(span, new, text)
         recut = self._recut(0, last, new)
         head = recut.first_chunk
-        if head.has_content and not _begins_with_item(head):
+        if head.has_printed_content and not _begins_with_item(head):
             return Source.of(recut.text)
         return recut
+
+    def _edited_whole(self, span: Span, new: str, typed: str) -> Source:
+        """The source after an edit of a text that is one chunk; `new` is what it is then."""
+        if not self.has_jinja:
+            return Source.plain(new)
+        chunk = self.first_chunk
+        if not says_no_list(chunk, min(span.start, chunk.length)):
+            return Source.of(new)
+        again = rescanned(chunk, Span(min(span.start, chunk.length), min(span.end, chunk.length)), typed)
+        chunks = cut(new, at_items=False) if again is None else [again]
+        return Source(grouped(chunks), at_items=False)
 
     def _recut(self, first: int, last: int, text: str) -> Source:
         """The source with the chunks from number `first` to `last` replaced by those of `text`.

@@ -8,7 +8,7 @@ never closed ends with its opening tag.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from promptls.syntax.jinja.statements import parse_tag
@@ -60,8 +60,18 @@ class Tag:
 
     def shifted(self, by: int) -> Tag:
         """The same tag in a text that begins `by` characters earlier."""
-        body = self.body if self.body is NOWHERE else self.body.shifted(by)
-        return replace(self, span=self.span.shifted(by), body=body)
+        start, end = self.span
+        return Tag(
+            self.kind,
+            Span(start + by, end + by),
+            self.text,
+            self.inner_start,
+            self.inner_end,
+            self.trims_before,
+            self.trims_after,
+            self.unclosed,
+            self.body if self.body is NOWHERE else self.body.shifted(by),
+        )
 
 
 def retyped(tag: Tag, edited: Span, text: str) -> Tag | None:
@@ -145,6 +155,15 @@ def scan(text: str, start: int, *, items: re.Pattern[str] | None, missing: set[r
         position = start + tag.span.end
         if tag.kind == "raw" and tag.unclosed:
             position = _raw_until(text, match.start(), position)
+
+
+def next_tag(text: str, start: int) -> tuple[Tag, bool] | None:
+    """The next tag of `text` from `start` on, and whether nothing behind it could change it, if any."""
+    match = _NEXT.search(text, start)
+    if match is None:
+        return None
+    tag, seen = _tag(text, match.start(), 0, set())
+    return tag, seen <= tag.span.end
 
 
 def _raw_until(text: str, at: int, behind: int) -> int:

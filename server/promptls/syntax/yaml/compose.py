@@ -62,15 +62,19 @@ class YamlError:
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """The tree of a text, or the error that ended the reading; neither for an empty text."""
+    """The tree of a text, or the error that ended the reading; neither for an empty text.
+
+    `has_aliases` says that some of its nodes stand in it twice.
+    """
 
     root: Node | None
     error: YamlError | None
+    has_aliases: bool = False
 
 
 def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[Span], bool]) -> Composed:
     """The tree of `text`, its spans made by `span` and its dynamic scalars told by `is_dynamic`."""
-    if _is_too_deep(text):
+    if _NESTING.search(text) or nests_too_deep(text):
         return Composed(None, YamlError(0, f"nested more than {MAX_DEPTH} levels deep"))
     if text.startswith("\ufeff"):
         # libyaml takes the mark for no character, and counts from behind it.
@@ -82,7 +86,10 @@ def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[S
         node = _composed(text)
         if node is not None and _size(node, {}) > _MOST_NODES:
             return Composed(None, YamlError(0, "the aliases repeat more text than can be read"))
-        return Composed(_convert(node, span, is_dynamic, {}) if node is not None else None, None)
+        if node is None:
+            return Composed(None, None)
+        reading = _Conversion(span, is_dynamic)
+        return Composed(reading.convert(node), None, reading.has_aliases)
     except yaml.MarkedYAMLError as error:
         return Composed(None, _placed(error, text))
     except yaml.reader.ReaderError as error:
@@ -115,12 +122,11 @@ def _size(node: yaml.Node, known: dict[int, int]) -> int:
     return known[id(node)]
 
 
-def _is_too_deep(text: str) -> bool:
-    if _NESTING.search(text):
-        return True
-    depth = deepest = 0
+def nests_too_deep(text: str) -> bool:
+    """Whether brackets stand in one another deeper than is read."""
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return False
+    depth = deepest = 0
     for match in re.finditer(r"[\[{\]}]", text):
         depth += 1 if match.group() in "[{" else -1
         deepest = max(deepest, depth)
@@ -170,30 +176,35 @@ def _line_at(text: str, offset: int) -> int:
     return above if _DASHED.match(text, above) else start
 
 
-def _convert(
-    node: yaml.Node,
-    span: Callable[[int, int], Span],
-    is_dynamic: Callable[[Span], bool],
-    known: dict[int, Node],
-) -> Node:
-    """The node in our form; an alias gives the anchor's node again."""
-    if id(node) in known:
-        return known[id(node)]
-    placed = span(node.start_mark.index, node.end_mark.index)
-    known[id(node)] = Scalar(placed, "", "", "null", dynamic=False)  # what a node inside itself becomes
-    made: Node
-    if isinstance(node, yaml.MappingNode):
-        entries = (
-            Entry(_convert(key, span, is_dynamic, known), _convert(value, span, is_dynamic, known))
-            for key, value in node.value
-        )
-        made = Mapping(placed, tuple(entries))
-    elif isinstance(node, yaml.SequenceNode):
-        made = Sequence(placed, tuple(_convert(item, span, is_dynamic, known) for item in node.value))
-    elif isinstance(node, yaml.ScalarNode):
-        tag = node.tag.rsplit(":", 1)[-1]
-        made = Scalar(placed, node.value, node.style or "", tag, is_dynamic(placed))
-    else:
-        made = known[id(node)]
-    known[id(node)] = made
-    return made
+class _Conversion:
+    """Nodes of libyaml in our form; an alias gives the anchor's node again."""
+
+    def __init__(self, span: Callable[[int, int], Span], is_dynamic: Callable[[Span], bool]) -> None:
+        self._span = span
+        self._is_dynamic = is_dynamic
+        self._known: dict[int, Node] = {}
+        self.has_aliases = False
+
+    def convert(self, node: yaml.Node) -> Node:
+        """The node with all that is in it."""
+        known = self._known
+        if id(node) in known:
+            self.has_aliases = True
+            return known[id(node)]
+        placed = self._span(node.start_mark.index, node.end_mark.index)
+        made: Node
+        if isinstance(node, yaml.ScalarNode):
+            tag = node.tag.rsplit(":", 1)[-1]
+            made = Scalar(placed, node.value, node.style or "", tag, self._is_dynamic(placed))
+            known[id(node)] = made
+            return made
+        known[id(node)] = Scalar(placed, "", "", "null", dynamic=False)  # what a node inside itself becomes
+        if isinstance(node, yaml.MappingNode):
+            entries = [Entry(self.convert(key), self.convert(value)) for key, value in node.value]
+            made = Mapping(placed, tuple(entries))
+        elif isinstance(node, yaml.SequenceNode):
+            made = Sequence(placed, tuple([self.convert(item) for item in node.value]))
+        else:
+            made = known[id(node)]
+        known[id(node)] = made
+        return made

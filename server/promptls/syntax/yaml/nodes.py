@@ -1,9 +1,15 @@
-"""The YAML tree under the Jinja, with spans in the chunk."""
+"""The YAML tree under the Jinja, with spans in the chunk.
+
+A list or a mapping that an edit moves is moved as a whole: its children take their new places when
+somebody asks for them. It has the `core` of the one that it was, and what is known of that holds on.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import wraps
+from typing import Final, TypeAlias, TypeVar
 
 from promptls.text.span import Span
 
@@ -23,13 +29,51 @@ class Scalar:
     tag: str
     dynamic: bool
 
+    def moved(self, by: int) -> Scalar:
+        """The same scalar, that many characters further on."""
+        start, end = self.span
+        return Scalar(Span(start + by, end + by), self.text, self.style, self.tag, self.dynamic)
 
-@dataclass(frozen=True, slots=True)
+
 class Sequence:
-    """A list."""
+    """A list; two are equal that have equal spans and items."""
 
-    span: Span
-    items: tuple[Node, ...]
+    __slots__ = ("_by", "_core", "_items", "kept", "span")
+
+    def __init__(self, span: Span, items: tuple[Node, ...]) -> None:
+        self.span: Final = span
+        self.kept: dict[object, object] | None = None
+        self._items: tuple[Node, ...] | None = items
+        self._core: Sequence | None = None
+        self._by = 0
+
+    @property
+    def items(self) -> tuple[Node, ...]:
+        """The items, in order."""
+        if self._items is None:
+            by = self._by
+            self._items = tuple([item.moved(by) for item in self.core.items])
+        return self._items
+
+    @property
+    def core(self) -> Sequence:
+        """The list as it was read: the same object however far edits ahead of it have moved it."""
+        return self if self._core is None else self._core
+
+    def moved(self, by: int) -> Sequence:
+        """The same list, that many characters further on."""
+        made = Sequence(self.span.shifted(by), ())
+        made._items, made._core, made._by = None, self.core, self._by + by
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and (self.span, self.items) == (other.span, other.items)
+
+    def __hash__(self) -> int:
+        return hash(self.span)
+
+    def __repr__(self) -> str:
+        return f"Sequence(span={self.span!r}, items={self.items!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +83,44 @@ class Entry:
     key: Node
     value: Node
 
+    def moved(self, by: int) -> Entry:
+        """The same entry, that many characters further on."""
+        return Entry(self.key.moved(by), self.value.moved(by))
 
-@dataclass(frozen=True, slots=True)
+
 class Mapping:
-    """A mapping; keys may stand twice, as branches and YAML itself allow."""
+    """A mapping; keys may stand twice, as branches and YAML itself allow.
 
-    span: Span
-    entries: tuple[Entry, ...]
+    Two are equal that have equal spans and entries.
+    """
+
+    __slots__ = ("_by", "_core", "_entries", "kept", "span")
+
+    def __init__(self, span: Span, entries: tuple[Entry, ...]) -> None:
+        self.span: Final = span
+        self.kept: dict[object, object] | None = None
+        self._entries: tuple[Entry, ...] | None = entries
+        self._core: Mapping | None = None
+        self._by = 0
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The keys with their values, in order."""
+        if self._entries is None:
+            by = self._by
+            self._entries = tuple([entry.moved(by) for entry in self.core.entries])
+        return self._entries
+
+    @property
+    def core(self) -> Mapping:
+        """The mapping as it was read: the same object however far edits ahead of it have moved it."""
+        return self if self._core is None else self._core
+
+    def moved(self, by: int) -> Mapping:
+        """The same mapping, that many characters further on."""
+        made = Mapping(self.span.shifted(by), ())
+        made._entries, made._core, made._by = None, self.core, self._by + by
+        return made
 
     def entry(self, key: str) -> Entry | None:
         """The last entry with this key, which is the one that YAML keeps."""
@@ -60,8 +135,40 @@ class Mapping:
         entry = self.entry(key)
         return entry.value if entry else None
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mapping) and (self.span, self.entries) == (other.span, other.entries)
+
+    def __hash__(self) -> int:
+        return hash(self.span)
+
+    def __repr__(self) -> str:
+        return f"Mapping(span={self.span!r}, entries={self.entries!r})"
+
 
 Node: TypeAlias = "Scalar | Sequence | Mapping"
+Collection: TypeAlias = "Sequence | Mapping"
+
+Fact = TypeVar("Fact")
+_MISSING: Final = object()
+
+
+def kept_with_node(derive: Callable[[Collection], Fact]) -> Callable[[Collection], Fact]:
+    """`derive`, computed once a list or mapping and kept with its core.
+
+    It is asked of the core, so that what it says of places counts from where that was read.
+    """
+
+    @wraps(derive)
+    def once(node: Collection) -> Fact:
+        core = node.core
+        if core.kept is None:
+            core.kept = {}
+        found = core.kept.get(derive, _MISSING)
+        if found is _MISSING:
+            found = core.kept[derive] = derive(core)
+        return found  # type: ignore[return-value]  # put there above
+
+    return once
 
 
 def key_text(entry: Entry) -> str | None:

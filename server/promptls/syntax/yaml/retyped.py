@@ -198,10 +198,16 @@ def _block_at(node: Node, offset: int, key: str | None) -> tuple[Scalar, str | N
         return None
     if isinstance(node, Scalar):
         return (node, key) if node.style == "|" else None
+    children: list[tuple[Node, str | None]]
     if isinstance(node, Sequence):
-        found = (_block_at(item, offset, None) for item in node.items)
+        children = [(item, None) for item in node.items if item.span.start < offset <= item.span.end]
     else:
-        found = (_block_at(entry.value, offset, key_text(entry)) for entry in node.entries)
+        children = [
+            (entry.value, key_text(entry))
+            for entry in node.entries
+            if entry.value.span.start < offset <= entry.value.span.end
+        ]
+    found = (_block_at(child, offset, its_key) for child, its_key in children)
     return next((each for each in found if each is not None), None)
 
 
@@ -222,14 +228,20 @@ def _text(block: Scalar, typed: _Typed) -> str | None:
     return "\n".join(lines)
 
 
-def _changed(node: Node, change: _Change) -> Node:
-    """The node after the edit; the same one where it ends before it."""
+def _changed(node: Node, change: _Change, *, is_last: bool = True) -> Node:
+    """The node after the edit; the same one where it ends before it.
+
+    `is_last` says that nothing else begins between it and the edit: a value that is missing at its end may
+    then stand behind the edit.
+    """
     start, end = node.span
     block = change.block
-    if end < change.at:
-        return node
     if start > change.at:
-        span = Span(start + change.growth, end + change.growth)
+        return node.moved(change.growth)
+    if end < change.at:
+        if not is_last or isinstance(node, Scalar):
+            return node
+        span = node.span
     elif block is not None and end == block.span.end:
         span = Span(start, end + change.end_growth)
     else:
@@ -238,6 +250,17 @@ def _changed(node: Node, change: _Change) -> Node:
         text = change.text if node is block else node.text
         return Scalar(span, text, node.style, node.tag, node.dynamic)
     if isinstance(node, Sequence):
-        return Sequence(span, tuple([_changed(item, change) for item in node.items]))
-    entries = [Entry(_changed(entry.key, change), _changed(entry.value, change)) for entry in node.entries]
+        last = _last_before([item.span.start for item in node.items], change.at)
+        items = [_changed(item, change, is_last=n == last) for n, item in enumerate(node.items)]
+        return Sequence(span, tuple(items))
+    last = _last_before([entry.key.span.start for entry in node.entries], change.at)
+    entries = [
+        Entry(_changed(entry.key, change), _changed(entry.value, change, is_last=n == last))
+        for n, entry in enumerate(node.entries)
+    ]
     return Mapping(span, tuple(entries))
+
+
+def _last_before(starts: list[int], offset: int) -> int:
+    """The number of the last one that begins at or before an offset; -1 where there is none."""
+    return max((n for n, start in enumerate(starts) if start <= offset), default=-1)

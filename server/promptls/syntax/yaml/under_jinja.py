@@ -28,7 +28,8 @@ from promptls.syntax.projection import (
     text_span,
 )
 from promptls.syntax.yaml.compose import Composed, YamlError, compose
-from promptls.syntax.yaml.nodes import Node
+from promptls.syntax.yaml.nodes import Mapping, Node
+from promptls.syntax.yaml.reread import Reading, Written, reread
 from promptls.syntax.yaml.retyped import retyped
 from promptls.text.lines import line_end
 from promptls.text.span import Span
@@ -41,7 +42,8 @@ class ChunkYaml(NamedTuple):
     """The trees of a chunk's readings, their errors, and the anchors that other chunks must define.
 
     `is_read_together` says that the branches of its `if` blocks stand in one tree. `retyped` is the key
-    whose text is all that an edit has changed, where that is certain.
+    whose text is all that an edit has changed, where that is certain. `is_plain` says that there is one tree,
+    read with all branches from what `project` gives, without aliases.
     """
 
     roots: tuple[Node, ...]
@@ -49,24 +51,68 @@ class ChunkYaml(NamedTuple):
     aliases: tuple[tuple[str, Span], ...]
     is_read_together: bool = False
     retyped: str | None = None
+    is_plain: bool = False
 
 
 class _Reading(NamedTuple):
     projection: Projection
     composed: Composed
     aliases: tuple[tuple[str, Span], ...]
+    begins_texts: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is one tree, which nothing but what `project` gives was read for."""
+        is_plain = not self.begins_texts and not self.aliases and not self.composed.has_aliases
+        return is_plain and self.composed.root is not None
 
 
 def _chunk_yaml(chunk: Chunk) -> ChunkYaml:
     """What YAML the chunk holds; every span counts from the chunk's start."""
-    if chunk.before is not None:
-        known = chunk.before.chunk.kept.get(_chunk_yaml)
-        if isinstance(known, ChunkYaml) and known.roots and not known.problems and not known.aliases:
-            # Which branches count depends on their conditions, where they are not read together.
-            again = retyped(chunk, known.roots) if chunk.has_same_tags or known.is_read_together else None
-            if again is not None:
-                return ChunkYaml(again.roots, (), (), known.is_read_together, again.key)
-    return _read(chunk)
+    again = _again(chunk)
+    if again is not None:
+        return again
+    before = _last_reading(chunk)
+    if before is not None:
+        now = _projection(chunk)
+        root = reread(before, Written(chunk.text, chunk.tags, now, spans(now), dynamics(chunk)))
+        if root is not None:
+            return ChunkYaml((root,), (), (), is_read_together=True, is_plain=True)
+    found = _read(chunk)
+    if before is not None and not found.is_plain:
+        chunk.kept[_last_reading] = before
+    return found
+
+
+def _again(chunk: Chunk) -> ChunkYaml | None:
+    """The YAML of a chunk in which somebody typed where nothing else of it can change; else None."""
+    known = chunk.before.chunk.kept.get(_chunk_yaml) if chunk.before is not None else None
+    if not isinstance(known, ChunkYaml) or not known.roots or known.problems or known.aliases:
+        return None
+    # Which branches count depends on their conditions, where they are not read together.
+    again = retyped(chunk, known.roots) if chunk.has_same_tags or known.is_read_together else None
+    return None if again is None else known._replace(roots=again.roots, retyped=again.key)
+
+
+def _last_reading(chunk: Chunk) -> Reading | None:
+    """The last text that became this one and was a mapping without an error; None if there is none."""
+    if chunk.before is None:
+        return None
+    former = chunk.before.chunk
+    known = former.kept.get(_chunk_yaml)
+    if isinstance(known, ChunkYaml) and known.is_plain:
+        (root,) = known.roots
+        if not isinstance(root, Mapping):
+            return None
+        return Reading(former.length, former.tags, _projection(former), root)
+    earlier = former.kept.get(_last_reading)
+    return earlier if isinstance(earlier, Reading) else None
+
+
+@kept
+def _projection(chunk: Chunk) -> Projection:
+    """What the chunk gives with all its branches."""
+    return project(chunk)
 
 
 chunk_yaml: Final = kept(_chunk_yaml)
@@ -75,7 +121,8 @@ chunk_yaml: Final = kept(_chunk_yaml)
 def _read(chunk: Chunk) -> ChunkYaml:
     together = _reading(chunk, {})
     if together.composed.error is None:
-        return _without_error([together])._replace(is_read_together=True)
+        found = _without_error([together])
+        return found._replace(is_read_together=True, is_plain=together.is_plain)
     ifs = [pair for pair in chunk_blocks(chunk).pairs if pair.keyword == "if"]
     if not ifs:
         return ChunkYaml((), _problem(chunk, together), together.aliases)
@@ -104,7 +151,7 @@ def _reading(chunk: Chunk, choices: dict[int, int]) -> _Reading:
     ):
         other = _reading_of(chunk, project(chunk, choices, begins_texts=True))
         if other.composed.error is None:
-            return other
+            return other._replace(begins_texts=True)
     return reading
 
 
