@@ -34,6 +34,14 @@ FOUND = {
     "a field behind a sign that begins a comment": "instruction: Answer #{question} now\n"
     "                    ^^^^^^^^^^^^^^^ swallowed-text\n" + KEYS,
     "input keys that are null": DO + "input_keys:\n^^^^^^^^^^ missing-input-keys\noutput_key: a\n",
+    "no input keys for a release that has a default for them": "ragas_version: 0.1.21\n"
+    "^^^^^^^^^^^^^ missing-input-keys: "
+    "Ragas 0.1.21 loads this prompt object without `input_keys`, and cannot fill it in\n"
+    + DO
+    + "output_key: a\n",
+    "no input keys and an example, for such a release": "ragas_version: 0.1.21\n"
+    "^^^^^^^^^^^^^ missing-input-keys: "
+    "this prompt object has no `input_keys`\n" + DO + "output_key: a\nexamples: [{a: '1'}]\n",
     "no input": DO + "input_keys: []\n            ^^ missing-input-keys\noutput_key: a\n",
     "an output key that is empty": DO
     + "input_keys: [a]\noutput_key: ''\n            ^^ missing-output-key\n",

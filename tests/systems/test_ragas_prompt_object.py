@@ -63,6 +63,22 @@ def test_an_invalid_prompt_object_is_refused(change: dict[str, Any], key: str, m
     assert caught.value.key == key
 
 
+def test_later_releases_load_an_object_without_input_keys_and_cannot_fill_it_in() -> None:
+    mapping = {"instruction": "Say.", "output_key": "a"}
+    prompt = read_prompt_object(mapping, release("0.1.21"))
+
+    assert to_string(prompt) == "Say.\n\nYour actual task:\n\n: {}\na: \n"
+    for inputs in ({}, {"": "x"}, {"q": "x"}):
+        with pytest.raises(PromptObjectError, match="an input without a name"):
+            format_prompt(prompt, inputs)
+    with pytest.raises(PromptObjectError, match="names no input"):
+        read_prompt_object({**mapping, "examples": [{"a": "1"}]}, release("0.1.21"))
+    with pytest.raises(PromptObjectError, match="cannot be empty"):
+        read_prompt_object({**mapping, "input_keys": None}, release("0.1.21"))
+    with pytest.raises(PromptObjectError, match="cannot be empty"):
+        read_prompt_object(mapping, release("0.1.8"))
+
+
 def test_text_outputs_need_not_be_json() -> None:
     prompt = read_prompt_object({**GOOD, "output_type": "str", "examples": [{"ticket": "a", "label": "b"}]})
     assert example_text(prompt, prompt.examples[0]) == '\nticket: "a"\nlabel: "b"'

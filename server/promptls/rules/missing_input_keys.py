@@ -3,11 +3,13 @@
 ## What it does
 
 Reports a prompt object at whose top level `input_keys` is missing or null. An empty list is
-only remarked on: Ragas takes it.
+only remarked on: Ragas takes it. It is a warning where the release, by the file's `ragas_version` or that of
+the settings, is 0.1.9 or later and there are no examples: those load the object.
 
 ## Why is this bad?
 
-Ragas refuses it: without its inputs a prompt object cannot be formatted.
+Ragas refuses it: without its inputs a prompt object cannot be formatted. From 0.1.9 on it takes one input
+with an empty name for granted, which no example has and nothing can fill in.
 
 ## Example
 
@@ -29,18 +31,27 @@ output_key: answer
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from promptls.meaning.template import Template
 from promptls.rules.missing_instruction import missing_top_key
 from promptls.rules.rule import OBJECT_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.yaml.nodes import Scalar, Sequence
+from promptls.systems.ragas.release import release_of
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """A finding at the first key of an object without the key, or at a key without a value."""
     names = _names(context.template)
     written = f"input_keys: [{', '.join(names)}]" if names else None
-    yield from missing_top_key(context, "input_keys", written)
+    data = context.template.declarations.data
+    of = release_of(data, context.project.ragas_version)
+    for finding in missing_top_key(context, "input_keys", written):
+        if of.has_defaults and not data.get("examples"):
+            message = f"Ragas {of.name} loads this prompt object without `input_keys`, and cannot fill it in"
+            yield replace(finding, message=message, severity="warning")
+        else:
+            yield finding
     root = context.template.root
     entry = root.entry("input_keys") if root else None
     if entry is None:

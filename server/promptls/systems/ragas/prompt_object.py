@@ -64,7 +64,7 @@ def read_prompt_object(mapping: Any, of: Release = FIRST_RELEASE) -> PromptObjec
         name=str(mapping.get("name") or ""),
         instruction=instruction,
         examples=_examples(mapping.get("examples", [])),
-        input_keys=_input_keys(mapping.get("input_keys")),
+        input_keys=_input_keys(mapping, of),
         output_key=_text(mapping, "output_key", "name the output as the examples do"),
         output_type=str(mapping.get("output_type", DEFAULT_OUTPUT_TYPE)),
         language=str(mapping.get("language", DEFAULT_LANGUAGE)),
@@ -148,6 +148,12 @@ def format_prompt(prompt: PromptObject, inputs: Mapping[str, Any], text: str | N
     `inputs` must have the input keys and no other. Braces in the instruction, and in examples of
     plain text, are taken for inputs, as Ragas takes them.
     """
+    if "" in prompt.input_keys:
+        raise PromptObjectError(
+            "The prompt has an input without a name, which nothing can fill in: "
+            "list the names in `input_keys`.",
+            "input_keys",
+        )
     if missing := [key for key in prompt.input_keys if key not in inputs]:
         names = ", ".join(f"`{key}`" for key in missing)
         raise PromptObjectError(f"The data has no {names}: every input key needs a value.", missing[0])
@@ -183,8 +189,12 @@ def _text(mapping: Mapping[str, Any], key: str, what: str) -> str:
     return str(value)
 
 
-def _input_keys(value: Any) -> tuple[str, ...]:
-    """The names of the inputs; raises PromptObjectError where there is no list or mapping of them."""
+def _input_keys(mapping: Mapping[str, Any], of: Release) -> tuple[str, ...]:
+    """The names of the inputs; raises PromptObjectError where there is no list or mapping of them.
+
+    Releases that have defaults take one input without a name where there is no such key.
+    """
+    value = mapping.get("input_keys", [""] if of.has_defaults else None)
     if value is None:
         raise PromptObjectError("`input_keys` cannot be empty: list the names of the inputs.", "input_keys")
     if not isinstance(value, list | Mapping):
