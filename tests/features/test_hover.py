@@ -222,6 +222,21 @@ def test_an_example_tells_what_the_last_run_made_of_its_row(tmp_path: Path) -> N
     assert "`no`" not in found.markdown
 
 
+def test_a_column_of_an_evaluation_prompt_tells_its_value() -> None:
+    check_hover(
+        """\
+reader_cfg: {input_columns: [q], output_column: a}
+examples: [{q: Why?, a: b}]
+prompt_template: {template: "{<CURSOR>q}="}
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+""",
+        "`q`: column with an input\n\n",
+        '(the examples): `"Why?"`\n\n',
+        "also in line 1",
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -41,3 +41,14 @@ async def test_keys_are_explained_as_opencompass_reads_them(editor: Editor) -> N
     )
     assert "Default: 43" in (await editor.hover(uri, "seed") or "")
     assert "a folder with one for each split" in (await editor.hover(uri, "path") or "")
+
+
+async def test_columns_and_the_file_with_the_rows_are_explained(editor: Editor) -> None:
+    editor.write("columns.csv", "q,a\none,1\ntwo,2\n")
+    uri = editor.open("columns.yml.j2", PROMPT.replace("evaluated", "columns").replace("[5]", "[0]"))
+    assert await editor.rules(uri, []) == []
+    assert await editor.hover(uri, "</E>{|q}") == (
+        '`q`: column with an input\n\nin `row 1` (columns.csv): `"one"`\n\nalso in line 1, 4'
+    )
+    assert "column with the answer" in (await editor.hover(uri, "column: |a") or "")
+    assert "data set `columns.csv`: 2 rows" in (await editor.hover(uri, "colu|mns.csv") or "")

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from promptls.datasets.registry import SUFFIXES
 from promptls.features.scalar_span import bare_span
+from promptls.meaning.kind import Kind
 from promptls.meaning.template import Template
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
@@ -44,6 +46,10 @@ def named_values(template: Template) -> Iterator[NamedValue]:
         ("encoding", settings.encoding),
     ):
         yield from _named(template, kind, name, (kind,))  # type: ignore[arg-type]  # the kinds stand above
+    if template.kind is Kind.EVALUATION:
+        rows = template.declarations.data.get("path")
+        if isinstance(rows, str) and rows.endswith(SUFFIXES):  # any other name is a folder, or in a hub
+            yield from _named(template, "dataset", rows, ("path",))
     for experiment, declared in (settings.experiments or {}).items():
         keys = ("experiments", experiment)
         yield from _named(template, "dataset", declared.dataset, (*keys, "dataset"), experiment)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from promptls.features.experiment_runs import ExperimentRuns
 from promptls.features.hover.attribute import hover_attribute
 from promptls.features.hover.block import hover_block
+from promptls.features.hover.column import hover_column
 from promptls.features.hover.example import hover_example
 from promptls.features.hover.few_shot import hover_few_shot, worth_texts
 from promptls.features.hover.header_key import hover_header
@@ -42,6 +43,7 @@ def hover(
         or hover_attribute(path, template, offset)
         or hover_key(snapshot, path, template, offset, newest)
         or hover_variable(snapshot, path, template, offset, newest)
+        or hover_column(path, template, offset, newest)
         or hover_named(snapshot, path, template, offset, newest)
         or hover_header(snapshot.kind(path), template, offset, newest, runs)
         or hover_example(template, offset, newest, runs, worth_texts(snapshot, path, offset))
