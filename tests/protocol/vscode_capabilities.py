@@ -92,9 +92,13 @@ VSCODE = types.ClientCapabilities(
                 active_parameter_support=True,
             ),
         ),
-        definition=types.DefinitionClientCapabilities(link_support=True),
+        definition=types.DefinitionClientCapabilities(dynamic_registration=True, link_support=True),
+        references=types.ReferenceClientCapabilities(dynamic_registration=True),
+        document_highlight=types.DocumentHighlightClientCapabilities(dynamic_registration=True),
         declaration=types.DeclarationClientCapabilities(link_support=True),
-        rename=types.RenameClientCapabilities(prepare_support=True, honors_change_annotations=True),
+        rename=types.RenameClientCapabilities(
+            dynamic_registration=True, prepare_support=True, honors_change_annotations=True
+        ),
         folding_range=types.FoldingRangeClientCapabilities(
             range_limit=5000,
             line_folding_only=True,

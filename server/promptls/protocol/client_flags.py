@@ -24,6 +24,8 @@ class ClientFlags:
     """Asks again for all folds when it is told to."""
     registers_documents: bool = False
     """Sends documents, and asks about them, that it is told of while it runs."""
+    registers_shared_names: bool = False
+    """Asks about names in documents that it is told of while it runs, and sends them."""
     refreshes_semantic_tokens: bool = False
     """Asks again for all semantic tokens when it is told to."""
     related_information: bool = False
@@ -160,6 +162,10 @@ def client_flags(capabilities: types.ClientCapabilities) -> ClientFlags:
         registers_documents=has("text_document.synchronization.dynamic_registration")
         and has("text_document.completion.dynamic_registration")
         and has("text_document.hover.dynamic_registration"),
+        registers_shared_names=all(
+            has(f"text_document.{feature}.dynamic_registration")
+            for feature in ("synchronization", "definition", "references", "rename", "document_highlight")
+        ),
         refreshes_semantic_tokens=has("workspace.semantic_tokens.refresh_support"),
         related_information=has("text_document.publish_diagnostics.related_information")
         or has("text_document.diagnostic.related_information"),

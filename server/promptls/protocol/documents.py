@@ -21,6 +21,9 @@ def did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:
     """Take the document's text from the client until it closes it."""
     document = params.text_document
     path = session.remember_uri(document.uri)
+    if path not in session.snapshot.open_files and session.held.takes(path, document.text):
+        session.held.open(path, document.text, document.version)
+        return
     session.workspace.open(path, document.text, document.version)
     session.file_changed(path)
     session.settings_findings.look_again()
@@ -31,6 +34,9 @@ def did_change(session: Session, params: dict[str, Any]) -> None:
     document = params["textDocument"]
     path = path_of(document["uri"])
     opened = session.snapshot.open_files.get(path)
+    if opened is None and path in session.held:
+        session.held.change(path, params["contentChanges"], document.get("version"))
+        return
     if opened is None:
         log.warning("a change to %s, which is not open, is ignored", document["uri"])
         return
@@ -58,7 +64,10 @@ def did_save(session: Session, params: types.DidSaveTextDocumentParams) -> None:
 def did_close(session: Session, params: types.DidCloseTextDocumentParams) -> None:
     """Take the file from the disk again."""
     path = path_of(params.text_document.uri)
-    if path in session.snapshot.open_files:
+    if path in session.held:
+        session.held.close(path)
+        session.forget_uri(path)
+    elif path in session.snapshot.open_files:
         session.workspace.close(path)
         session.file_closed(path)
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
-from promptls.protocol import configuration, dataset_documents, settings_documents, watched_files
+from promptls.protocol import (
+    configuration,
+    dataset_documents,
+    settings_documents,
+    shared_names,
+    watched_files,
+)
 from promptls.protocol.convert import path_of
 from promptls.protocol.preloading import preload
 
@@ -43,6 +49,7 @@ async def _prepare(session: Session) -> None:
     session.start(watched_files.register(session), "the registration of watched files")
     session.start(settings_documents.register(session), "the registration of settings files")
     session.start(dataset_documents.register(session), "the registration of data sets")
+    session.start(shared_names.register(session), "the registration of files that share names")
 
 
 def did_change_workspace_folders(session: Session, params: types.DidChangeWorkspaceFoldersParams) -> None:

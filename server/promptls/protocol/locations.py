@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lsprotocol import types
 
-from promptls.protocol.convert import from_position, range_json, to_range
+from promptls.features.symbols.find import holds_prompt
+from promptls.features.symbols.python_file import is_program
+from promptls.meaning.kind import Kind
+from promptls.protocol.convert import from_position, path_of, range_json, to_range
 from promptls.syntax.source import Source
 from promptls.text.span import Span
 
@@ -30,11 +33,23 @@ def asked_place(session: Session, params: AsksAboutPlace) -> tuple[str, int] | N
     return path, from_position(template.source, params.position, session.unit)
 
 
+def asked_of_symbol(session: Session, params: AsksAboutPlace) -> tuple[str, int] | None:
+    """The same of a question about a symbol: programs, files of data and settings have some, too."""
+    path = path_of(params.text_document.uri)
+    if holds_prompt(session.snapshot, path):
+        return asked_place(session, params)
+    template = session.snapshot.template(path)
+    return (path, from_position(template.source, params.position, session.unit)) if template else None
+
+
 def asked_in_json(session: Session, params: dict[str, Any]) -> tuple[str, int] | None:
-    """The same of a question in plain JSON."""
-    path = session.prompt_path(params["textDocument"]["uri"])
-    template = session.snapshot.template(path) if path is not None else None
-    if path is None or template is None:
+    """The same of a question in plain JSON; None in a program, whose names others know as well."""
+    path = path_of(params["textDocument"]["uri"])
+    if is_program(path):
+        return None
+    session.held.settle()
+    template = session.snapshot.template(path)
+    if template is None or (holds_prompt(session.snapshot, path) and session.kind(path) is Kind.OTHER):
         return None
     position = params["position"]
     return path, template.source.offset(position["line"], position["character"], session.unit)

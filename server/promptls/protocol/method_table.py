@@ -159,6 +159,17 @@ METHODS: Final = (
     ),
 )
 
+ABOUT_SYMBOLS: Final = frozenset(
+    {
+        types.TEXT_DOCUMENT_DEFINITION,
+        types.TEXT_DOCUMENT_DECLARATION,
+        types.TEXT_DOCUMENT_REFERENCES,
+        types.TEXT_DOCUMENT_PREPARE_RENAME,
+        types.TEXT_DOCUMENT_RENAME,
+    }
+)
+"""Requests that programs and files of data are asked about too, as they are edited."""
+
 COMMANDS: Final = {
     "promptls.newPrompt": "commands.new_prompt:new_prompt",
     "promptls.preview": "commands.preview:preview",

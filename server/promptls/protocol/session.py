@@ -18,6 +18,7 @@ from promptls.protocol.convert import is_file, path_of, unit_of, uri_of
 from promptls.protocol.dataset_findings import DatasetFindings
 from promptls.protocol.diagnostics import Diagnostics
 from promptls.protocol.folds import Folds
+from promptls.protocol.held_documents import HeldDocuments
 from promptls.protocol.rendered_findings import RenderedFindings
 from promptls.protocol.renderings import Renderings
 from promptls.protocol.runs import Runs
@@ -58,6 +59,7 @@ class Session:
         self.symbol_index: Final = SymbolIndex(self)
         self.settling: Final = Settling(self)
         self.scan: Final = Scan(self)
+        self.held: Final = HeldDocuments(self)
         self.reports: Final = WorkspaceReports(self)
         self.flags: Final = client_flags(params.capabilities)
         self.unit: Final = unit_of(server.workspace.position_encoding)

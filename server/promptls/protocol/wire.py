@@ -29,7 +29,7 @@ from promptls.protocol.message_errors import (
     refusal,
     without_cancelled,
 )
-from promptls.protocol.method_table import COMMANDS
+from promptls.protocol.method_table import ABOUT_SYMBOLS, COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -167,6 +167,8 @@ class PromptProtocol(LanguageServerProtocol):
 
     def _handle_request(self, msg_id: str | int, method_name: str, params: Any) -> None:
         if "session" in self._server.__dict__:
+            if method_name in ABOUT_SYMBOLS:
+                self._server.session.held.settle()
             ASKED.set(self._server.session.snapshot)
         super()._handle_request(msg_id, method_name, params)
 

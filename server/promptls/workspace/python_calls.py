@@ -23,7 +23,7 @@ from promptls.workspace.python_scopes import Scope, scopes_of
 
 _LOADERS: Final = frozenset({"Prompt"})
 """The names of what loads a template: Prompt Poet's class."""
-_MARKS: Final = (b"template_path", b"promptls")
+_MARKS: Final = ("template_path", "promptls")
 """What a file with such a call holds in any case."""
 _LIBRARY: Final = "promptls"
 _UNKNOWN_KEYWORDS: Final = frozenset({"package_name", "template_loader", "from_examples", "raw_template"})
@@ -76,8 +76,12 @@ def calls_in_file(path: str) -> tuple[TemplateCall, ...]:
         content = Path(path).read_bytes()
     except OSError:
         return ()
-    is_worth_it = any(mark in content for mark in _MARKS)
-    return calls_in(content.decode("utf-8", errors="replace"), path) if is_worth_it else ()
+    return calls_in_text(content.decode("utf-8", errors="replace"), path)
+
+
+def calls_in_text(text: str, path: str) -> tuple[TemplateCall, ...]:
+    """The same as `calls_in`, without parsing a text that says nothing of templates."""
+    return calls_in(text, path) if any(mark in text for mark in _MARKS) else ()
 
 
 def calls_in(text: str, path: str) -> tuple[TemplateCall, ...]:

@@ -54,9 +54,12 @@ def findings_in_file(path: str) -> PythonFindings:
 @lru_cache(maxsize=256)
 def _findings(path: str, _changed: int, size: int) -> PythonFindings:
     text = read_text(path) if size <= MAX_BYTES else None
-    if text is None or not any(package in text for package in PACKAGES):
-        return PythonFindings()
-    return findings_in(text, path)
+    return findings_in_text(text, path) if text is not None else PythonFindings()
+
+
+def findings_in_text(text: str, path: str) -> PythonFindings:
+    """The same as `findings_in`, without parsing a text that names neither package."""
+    return findings_in(text, path) if any(package in text for package in PACKAGES) else PythonFindings()
 
 
 def _is_for(experiment: PythonExperiment, prompt: str) -> bool:

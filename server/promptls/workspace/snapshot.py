@@ -67,6 +67,8 @@ class Snapshot:
     known: Known = field(default_factory=Known)
     calls: Mapping[str, tuple[TemplateCall, ...]] = field(default_factory=dict)
     """The calls that load templates, by the Python file that they stand in."""
+    held: Mapping[str, OpenFile] = field(default_factory=dict)
+    """Programs and files of data that an editor holds open; `open_files` are the prompts and the settings."""
     written: Mapping[str, PythonFindings] = field(default_factory=dict)
     """The experiments, metrics and data sets that Python files define, by the file."""
 
@@ -77,7 +79,7 @@ class Snapshot:
 
     def template(self, path: str) -> Template | None:
         """The file at `path`, as edited where it is open; None where there is none."""
-        opened = self.open_files.get(path)
+        opened = self.open_file(path)
         if opened:
             return opened.template
         known = self.known.templates
@@ -86,6 +88,10 @@ class Snapshot:
                 known.clear()
             known[path] = self.disk.template(path)
         return known[path]
+
+    def open_file(self, path: str) -> OpenFile | None:
+        """The file at `path`, of whichever kind, as an editor holds it open; None where none does."""
+        return self.open_files.get(path) or self.held.get(path)
 
     def exists(self, path: str) -> bool:
         """Whether there is a file at `path`, saved or not."""
@@ -102,7 +108,8 @@ class Snapshot:
 
     def unsaved(self) -> dict[str, str]:
         """The texts of all open files, by path."""
-        return {path: opened.template.source.text for path, opened in self.open_files.items()}
+        opened = {**self.held, **self.open_files}
+        return {path: each.template.source.text for path, each in opened.items()}
 
     # -- settings -------------------------------------------------------------
 

@@ -11,8 +11,8 @@ from promptls.syntax.source import Source
 from promptls.text.span import Span
 from promptls.workspace.disk import DiskFiles, is_below, prompt_paths_by_folder, read_text, source_of
 from promptls.workspace.include_graph import IncludeGraph, names_in
-from promptls.workspace.python_calls import TemplateCall, calls_in_file, scanned_calls
-from promptls.workspace.python_experiments import findings_in_file, scanned_experiments
+from promptls.workspace.python_calls import TemplateCall, calls_in_file, calls_in_text, scanned_calls
+from promptls.workspace.python_experiments import findings_in_file, findings_in_text, scanned_experiments
 from promptls.workspace.python_findings import PythonFindings
 from promptls.workspace.snapshot import Known, OpenFile, Snapshot
 
@@ -58,6 +58,19 @@ class Workspace:
         graph = self.snapshot.graph.with_names(path, names)
         is_typing = path in self.snapshot.open_files and graph is self.snapshot.graph
         self._swap(open_files=opened, graph=graph, known=self.snapshot.known if is_typing else Known())
+
+    def hold(self, path: str, text: str, version: int) -> None:
+        """Take `text` for a program or a file of data until it is let go; it is read as no prompt."""
+        held = OpenFile(Template(Source.plain(text)), version)
+        self._swap(held={**self.snapshot.held, path: held})
+        if path.endswith(".py"):
+            self.python_changed(path)
+
+    def let_go(self, path: str) -> None:
+        """Take a program or a file of data from the disk again."""
+        self._swap(held={key: value for key, value in self.snapshot.held.items() if key != path})
+        if path.endswith(".py"):
+            self.python_changed(path)
 
     def close(self, path: str) -> None:
         """Take the file at `path` from the disk again."""
@@ -110,20 +123,29 @@ class Workspace:
         self.take_written(written)
 
     def take_written(self, written: Mapping[str, PythonFindings]) -> None:
-        """Take what `scanned_experiments` found."""
+        """Take what `scanned_experiments` found, but for held files what their unsaved text defines."""
         self._swap(written=dict(written))
+        self._read_held()
 
     def take_calls(self, calls: Mapping[str, tuple[TemplateCall, ...]]) -> None:
-        """Take what `scanned_calls` found."""
+        """Take what `scanned_calls` found, but for held files the calls in their unsaved text."""
         self._swap(calls=dict(calls))
+        self._read_held()
+
+    def _read_held(self) -> None:
+        for path in self.snapshot.held:
+            if path.endswith(".py"):
+                self.python_changed(path)
 
     def python_changed(self, path: str) -> None:
-        """Look again at a Python file that was written, made or removed."""
-        findings = findings_in_file(path)
+        """Look again at a Python file that was written, made, removed or edited."""
+        held = self.snapshot.held.get(path)
+        text = held.template.source.text if held is not None else None
+        findings = findings_in_file(path) if text is None else findings_in_text(text, path)
         if any(findings) or path in self.snapshot.written:
             self._swap(written={**self.snapshot.written, path: findings})
         others = {file: calls for file, calls in self.snapshot.calls.items() if file != path}
-        found = calls_in_file(path)
+        found = calls_in_file(path) if text is None else calls_in_text(text, path)
         if found or path in self.snapshot.calls:
             self._swap(calls={**others, path: found} if found else others)
 

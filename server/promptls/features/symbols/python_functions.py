@@ -77,13 +77,14 @@ def programs_with(snapshot: Snapshot, word: str) -> Steps[tuple[str, ...]]:
     key = ("programs with", word)
     known = snapshot.derived.get(key)
     if known is None:
-        found = {path for path, each in snapshot.open_files.items() if path.endswith(ENDING)}
-        found = {path for path in found if word in snapshot.open_files[path].template.source.text}
+        opened = {**snapshot.held, **snapshot.open_files}
+        programs = {path: each.template for path, each in opened.items() if path.endswith(ENDING)}
+        found = {path for path, each in programs.items() if word in each.source.text}
         for paths in python_paths_by_folder(snapshot.roots):
             yield
             for path in paths:
                 yield
-                if path not in snapshot.open_files and word in (read_text(path) or ""):
+                if path not in programs and word in (read_text(path) or ""):
                     found.add(path)
         known = snapshot.derived[key] = tuple(sorted(found))
     assert isinstance(known, tuple)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from promptls.features.definition import Target, declaration_steps, definition_steps
-from promptls.protocol.locations import asked_place, location, range_in
+from promptls.protocol.locations import asked_of_symbol, location, range_in
 from promptls.protocol.progress import in_slices
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ Answer = list[types.Location] | list[types.LocationLink] | None
 
 async def definition(session: Session, params: types.DefinitionParams) -> Answer:
     """Where the symbol at the position gets what it is; as links for a client that takes them."""
-    asked = asked_place(session, params)
+    asked = asked_of_symbol(session, params)
     if asked is None:
         return None
     found = await in_slices(session, definition_steps(session.snapshot, *asked))
@@ -27,7 +27,7 @@ async def definition(session: Session, params: types.DefinitionParams) -> Answer
 
 async def declaration(session: Session, params: types.DeclarationParams) -> Answer:
     """Where it is said that there is the symbol at the position."""
-    asked = asked_place(session, params)
+    asked = asked_of_symbol(session, params)
     if asked is None:
         return None
     found = await in_slices(session, declaration_steps(session.snapshot, *asked))

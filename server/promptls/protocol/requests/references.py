@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lsprotocol import types
 
 from promptls.features.symbols import Occurrence, occurrence_steps, symbol_at
-from promptls.protocol.locations import asked_place, json_range_in
+from promptls.protocol.locations import asked_of_symbol, json_range_in
 from promptls.protocol.progress import in_slices, send_part
 from promptls.protocol.slices import Slices
 
@@ -20,7 +20,7 @@ _BATCH: Final = 100
 
 async def references(session: Session, params: types.ReferenceParams) -> list[dict[str, Any]] | None:
     """Every place of the symbol at the position; without its declarations where they are not wanted."""
-    asked = asked_place(session, params)
+    asked = asked_of_symbol(session, params)
     await session.scan.finished()
     snapshot = session.snapshot
     symbol = symbol_at(snapshot, *asked) if asked is not None else None

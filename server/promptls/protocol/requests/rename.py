@@ -10,7 +10,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from promptls.features.rename import RenameEdit, prepare_steps, rename_steps
-from promptls.protocol.locations import asked_place, range_in
+from promptls.protocol.locations import asked_of_symbol, range_in
 from promptls.protocol.progress import in_slices
 from promptls.text.failure import Failure
 
@@ -24,7 +24,7 @@ async def prepare(
     session: Session, params: types.PrepareRenameParams
 ) -> types.PrepareRenamePlaceholder | None:
     """The range of the name at the position, and the name; None where it is for others to rename."""
-    asked = asked_place(session, params)
+    asked = asked_of_symbol(session, params)
     if asked is None:
         return None
     await session.scan.finished()
@@ -42,7 +42,7 @@ async def rename_symbol(session: Session, params: types.RenameParams) -> types.W
 
     A file that was edited meanwhile is not the one that the edits are for: the rename is given up.
     """
-    asked = asked_place(session, params)
+    asked = asked_of_symbol(session, params)
     if asked is None:
         return None
     await session.scan.finished()
@@ -54,8 +54,11 @@ async def rename_symbol(session: Session, params: types.RenameParams) -> types.W
         raise _refusal(failure) from None
     if edits is None:
         return None
-    now, then = session.snapshot.open_files, snapshot.open_files
-    if any(now.get(edit.path) is not then.get(edit.path) for edit in edits):
+    now = session.snapshot
+    if any(
+        now.open_file(edit.path) is not snapshot.open_file(edit.path) or session.held.is_waiting(edit.path)
+        for edit in edits
+    ):
         raise JsonRpcException("the text has changed", types.LSPErrorCodes.ContentModified.value)
     return workspace_edit(session, edits)
 
@@ -88,7 +91,7 @@ def workspace_edit(session: Session, edits: tuple[RenameEdit, ...]) -> types.Wor
 
 
 def _document_edit(session: Session, path: str, edits: list[RenameEdit]) -> types.TextDocumentEdit:
-    opened = session.snapshot.open_files.get(path)
+    opened = session.snapshot.open_file(path)
     document = types.OptionalVersionedTextDocumentIdentifier(
         session.uri_of(path), opened.version if opened is not None else None
     )
