@@ -11,7 +11,6 @@ import pytest
 
 from promptls.rendering.source_map.data_paths import turns_of
 from promptls.rendering.source_map.parts import part_segments
-from promptls.rendering.source_map.pieces import Leaf
 from promptls.rendering.source_map.render import render_mapped
 from promptls.rendering.source_map.rendered import RenderedMap, Segment
 from promptls.systems.prompt_poet import document
@@ -133,7 +132,7 @@ def test_the_turns_of_a_recursive_loop_stand_in_each_other() -> None:
             "history[1].text",
         ),
         ("{% for key, value in flags.items() %}{{ value }}{% endfor %}", "flags.on"),
-        ("{% for key in flags %}{{ flags[key] }}{% endfor %}", None),
+        ("{% for key in flags %}{{ flags[key] }}{% endfor %}", "flags.on"),
         ("{% set last = history[1] %}{{ last.text }}", "history[1].text"),
         ("{% macro m(x) %}{{ x }}{% endmacro %}{{ m(user.name) }}", "user.name"),
         ("{% set user = {'name': 'other'} %}{{ user.name }}", None),
@@ -187,18 +186,30 @@ def contents(source_map: RenderedMap, data: dict[str, Any]) -> list[tuple[str, l
     return [(part.content, segments) for part, segments in found if isinstance(part.content, str)]
 
 
-def check_alone(leaf: Leaf, files: dict[str, str], data: dict[str, Any]) -> None:
-    """What one expression printed is what it prints alone, with the data and the variables of its turns."""
-    assert leaf.file is not None
+def check_alone(source_map: RenderedMap, number: int, files: dict[str, str], data: dict[str, Any]) -> int:
+    """What one expression printed is what it prints alone, with the data and the variables of its turns.
+
+    Returns the number of the leaf behind.
+    """
+    leaf = source_map.leaves[number]
+    _, behind = source_map.printed_with(number)
+    is_shown = all(outer.file.sites[outer.site].kind == "include" for outer in leaf.outer)
+    if leaf.file is None or leaf.is_text or not is_shown:
+        return behind
     words = files[leaf.file.path].replace("\r\n", "\n")[leaf.start : leaf.end]
     unknown = {"loop", "caller", "x", "y", *leaf.file.names.bound}
-    if unknown & set(re.findall(r"\w+", words)) or "without context" in "".join(files.values()):
-        return
+    is_known = not unknown & set(re.findall(r"\w+", words)) and "without context" not in "".join(
+        files.values()
+    )
+    if not words.startswith("{{") or not is_known:
+        return behind
     values = dict(data)
     for _, file, site, _, item in turns_of(leaf):
         values.update(bound(file.sites[site].targets, item))
     environment = make_environment(FolderLoader(FOLDER, files))
-    assert _ADDRESS.sub("", environment.from_string(words).render(values)) == _ADDRESS.sub("", leaf.text)
+    text = "".join(each.text for each in source_map.leaves[number:behind])
+    assert _ADDRESS.sub("", environment.from_string(words).render(values)) == _ADDRESS.sub("", text)
+    return behind
 
 
 def bound(targets: Any, item: Any) -> dict[str, Any]:
@@ -229,10 +240,9 @@ def test_the_map_of_a_generated_prompt_is_true(seed: int) -> None:
     rendered, source_map = render_mapped(PATH, case.data, unsaved=files, options=options)
     assert _ADDRESS.sub("", rendered.text) == _ADDRESS.sub("", plain.text)
     check(source_map.text, source_map.segments, files)
-    for leaf in source_map.leaves:
-        is_output = leaf.file and leaf.site is not None and leaf.file.sites[leaf.site].kind == "output"
-        if is_output and all(outer.file.sites[outer.site].kind == "include" for outer in leaf.outer):
-            check_alone(leaf, files, dict(rendered.data))
+    number = 0
+    while number < len(source_map.leaves):
+        number = check_alone(source_map, number, files, dict(rendered.data))
     try:
         found = contents(source_map, dict(rendered.data))
     except PromptPoetError:

@@ -65,24 +65,37 @@ def _read_wrong(source_map: RenderedMap, error: PromptPoetError, line: int) -> C
     culprit = _at(source_map, offset)
     if culprit is None or culprit.span is None:
         return culprit
-    return replace(culprit, value=source_map.leaves[source_map.index(offset)].text)
+    return replace(culprit, value=_printed(source_map, source_map.index(offset))[2])
 
 
 def _blamed(source_map: RenderedMap, stops: int) -> Culprit | None:
     """The value without which reading goes on beyond where it `stops`."""
     text, budget = source_map.text, _MOST_READ
     numbers = range(min(source_map.index(stops), len(source_map.leaves) - 1), -1, -1)
-    for number in [each for each in numbers if source_map.leaves[each].site is not None][:_MOST_TRIED]:
-        leaf, start = source_map.leaves[number], source_map.starts[number]
-        end = start + len(leaf.text)
+    tried = 0
+    known = len(source_map.leaves)
+    for number in numbers:
+        leaf = source_map.leaves[number]
+        if number >= known or leaf.site is None:
+            continue
+        tried += 1
         budget -= len(text)
-        if budget < 0:
+        if budget < 0 or tried > _MOST_TRIED:
             break
+        known, start, value = _printed(source_map, number)
+        end = start + len(value)
         if _is_better(text, start, end, _WORD, stops):
             culprit = _culprit(source_map, leaf, leaf.start)
-            mended = _is_better(text, start, end, escape(leaf.text), stops)
-            return replace(culprit, span=_span(source_map, leaf), value=leaf.text, mended=mended)
+            mended = _is_better(text, start, end, escape(value), stops)
+            return replace(culprit, span=_span(source_map, leaf), value=value, mended=mended)
     return None
+
+
+def _printed(source_map: RenderedMap, number: int) -> tuple[int, int, str]:
+    """What a tag printed that a leaf is of: its first leaf, where its text begins, and the text."""
+    first, behind = source_map.printed_with(number)
+    text = "".join([leaf.text for leaf in source_map.leaves[first:behind]])
+    return first, source_map.starts[first], text
 
 
 def _own_text(source_map: RenderedMap, stops: int) -> Culprit | None:
@@ -136,9 +149,16 @@ def _at(source_map: RenderedMap, offset: int) -> Culprit | None:
     if not 0 <= number < len(source_map.leaves):
         return None
     leaf = source_map.leaves[number]
-    if leaf.site is not None:
+    if leaf.site is not None or _is_beside_value(source_map, number):
         return replace(_culprit(source_map, leaf, leaf.start), span=_span(source_map, leaf))
     return _culprit(source_map, leaf, leaf.cut(at - source_map.starts[number], len(leaf.text)).start)
+
+
+def _is_beside_value(source_map: RenderedMap, number: int) -> bool:
+    """Whether a tag put in what a leaf is, between or around values."""
+    return not source_map.leaves[number].is_text and any(
+        leaf.site is not None for leaf in source_map.leaves[slice(*source_map.printed_with(number))]
+    )
 
 
 def _visible(text: str, offset: int) -> int:

@@ -21,8 +21,12 @@ from promptls.rendering.source_map.expressions import (
     words_of,
 )
 from promptls.rendering.source_map.lexer import PlacedLine
+from promptls.rendering.source_map.reads import is_read, reads_of
 
-_NAMES: Final = ("shown", "passed_on", "joined_values")
+_NAMES: Final = (
+    "shown", "passed_on", "joined_values", "made_by", "percent_formatted", "read", "read_items", "read_text",
+    "read_texts", "unsure_text",
+)  # fmt: skip
 """What compiled code calls; the environment has it."""
 
 
@@ -46,6 +50,8 @@ class MappingCodeGenerator(CodeGenerator):
         self._passing: str | None = None
         """What pieces that Jinja hands on are handed to first."""
         self._text = ""
+        self._wrapped: dict[int, tuple[nodes.Node, str, int]] = {}
+        """The expressions of which pieces are to be made: what makes them, and their sites."""
         self._continues = False
         """Whether the line that is written belongs to the statement before it."""
 
@@ -101,6 +107,7 @@ class MappingCodeGenerator(CodeGenerator):
                 self.write("shown(")
                 constant = self._constant(child, frame)
                 if constant is None:
+                    self._note_reads(child, frame)
                     self._write_value(child, frame)
                 else:
                     self.write(repr(constant))
@@ -126,6 +133,51 @@ class MappingCodeGenerator(CodeGenerator):
             self.write("(")
         self.visit(node, frame)
         self.write(")")
+
+    # -- what is read
+
+    def _note_reads(self, node: nodes.Node, frame: Frame) -> bool:
+        """Have what an expression reads written as pieces; returns whether it reads anything like that."""
+        # Where everything that is printed is escaped, texts must stay what they are.
+        if frame.eval_ctx.volatile or frame.eval_ctx.autoescape or is_read(node):
+            return False
+        found = list(reads_of(node))
+        for read, how in found:
+            site = self._site("output", read, expression=expression_of(read))
+            self._wrapped[id(read)] = read, how, site
+        return bool(found)
+
+    def _note_set(self, node: nodes.Node, tag: nodes.Stmt, frame: Frame) -> None:
+        """Have what a tag sets written as pieces, too."""
+        if self._note_reads(node, frame):
+            self._wrapped[id(node)] = node, "made_by", self._site("set", tag)
+
+    def visit(self, node: nodes.Node, *arguments: Any, **options: Any) -> Any:
+        """Write a node; what is to become pieces within a call of what makes them."""
+        _, how, site = self._wrapped.pop(id(node), (None, None, 0))
+        if how is None:
+            return super().visit(node, *arguments, **options)
+        self.write(f"{how}(")
+        super().visit(node, *arguments, **options)
+        self.write(f", FILE, {site}, {self._turn()})")
+        return None
+
+    def visit_Mod(self, node: nodes.BinExpr, frame: Frame) -> None:
+        self.write("percent_formatted(")
+        self.visit(node.left, frame)
+        self.write(", ")
+        self.visit(node.right, frame)
+        self.write(")")
+
+    def visit_Assign(self, node: nodes.Assign, frame: Frame) -> None:
+        if not isinstance(node.target, nodes.Tuple):
+            self._note_set(node.node, node, frame)
+        super().visit_Assign(node, frame)
+
+    def visit_With(self, node: nodes.With, frame: Frame) -> None:
+        for value in node.values:
+            self._note_set(value, node, frame)
+        super().visit_With(node, frame)
 
     def start_write(self, frame: Frame, node: nodes.Node | None = None) -> None:
         super().start_write(frame, node)
@@ -192,8 +244,10 @@ class MappingCodeGenerator(CodeGenerator):
             return
         self.write("joined_values((")
         for part in node.nodes:
+            is_known = isinstance(part, nodes.Const) or id(part) in self._wrapped
+            self.write("" if is_known else "unsure_text(")
             self.visit(part, frame)
-            self.write(", ")
+            self.write(", " if is_known else "), ")
         self.write("))")
 
     # -- loops

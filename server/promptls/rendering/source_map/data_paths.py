@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from promptls.rendering.source_map.pieces import Leaf, SourceFile, Turn
+from promptls.rendering.source_map.pieces import Item, Leaf, SourceFile, Turn
 
 DataPath: TypeAlias = tuple[Any, ...]
 """The name of an input, and the keys and indices from there."""
 
 _NOTHING: Final = object()
+_READING: Final = frozenset({".", "[]"})
+_LEADING: Final = frozenset({".", "[]", "|", "()"})
+"""Kinds of expressions that read one value, or make one of it."""
 _MOST_INDEXED: Final = 100_000
 _LONGEST_CHAIN: Final = 20
 """How many names an alias may go through."""
@@ -31,9 +34,12 @@ def written(path: DataPath) -> str:
 
 def turns_of(leaf: Leaf) -> list[Turn]:
     """The turns that made a leaf, the outermost first."""
+    if not leaf.outer:
+        return chain_of(leaf.turn)
     found: list[Turn] = []
     for turn in (*(outer.turn for outer in leaf.outer), leaf.turn):
-        found += chain_of(turn)
+        # What a tag sets and another prints in the same turn was made in one.
+        found += [each for each in chain_of(turn) if not any(each is known for known in found)]
     return found
 
 
@@ -55,17 +61,75 @@ class DataPaths:
         self._places: dict[int, DataPath | None] | None = None
         self._items: dict[int, tuple[Turn, DataPath | None]] = {}
 
-    def of(self, leaf: Leaf) -> DataPath | None:
-        """Where the value that `leaf` printed stands; for a value made of one, where that stands."""
+    def of(self, leaf: Leaf) -> tuple[DataPath, ...]:
+        """Where the value that `leaf` printed stands; for a value made of others, where each of them does."""
         if leaf.file is None or leaf.site is None:
-            return None
-        expression = leaf.file.sites[leaf.site].expression
-        path = self._resolved(expression, leaf.file, turns_of(leaf))
-        if _is_made(expression):
-            return path if path is not None and self._value(path) is not _NOTHING else None
-        if path is not None and _is_same(self._value(path), leaf.value):
-            return path
-        return self._place(leaf.value)
+            return ()
+        expression, turns = leaf.file.sites[leaf.site].expression, turns_of(leaf)
+        if type(leaf.value) is Item:
+            path = self._listed(self._resolved(expression, leaf.file, turns), leaf.value)
+            return () if path is None else (path,)
+        return tuple(dict.fromkeys(self._paths(expression, leaf.file, turns, leaf.value)))
+
+    def _paths(
+        self, expression: Any, file: SourceFile, turns: Sequence[Turn], value: Any
+    ) -> Iterator[DataPath]:
+        """Where the `value` of an expression comes from."""
+        kind = expression[0] if isinstance(expression, tuple) else "."
+        if kind in {"?", "or"}:
+            yield from self._chosen(expression, file, turns, value)
+        elif kind in _READING and not _is_made(expression):
+            path = self._resolved(expression, file, turns)
+            if path is None or not self._is_at(path, value):
+                path = self._place(value)
+            if path is not None:
+                yield path
+        elif (path := self._place(value)) is not None:
+            yield path
+        else:
+            yield from self._reads(expression, file, turns)
+
+    def _chosen(
+        self, expression: Any, file: SourceFile, turns: Sequence[Turn], value: Any
+    ) -> Iterator[DataPath]:
+        """Where a value comes from that is one of two."""
+        values = [each for each in expression[-2:] if each is not None]
+        for each in values:
+            path = None if _is_made(each) else self._resolved(each, file, turns)
+            if path is not None and _is_same(self._value(path), value):
+                yield path
+                return
+        for each in values:
+            if _is_made(each):
+                yield from self._paths(each, file, turns, value)
+        if expression[0] == "?":
+            yield from self._reads(expression[1], file, turns)
+
+    def _reads(self, expression: Any, file: SourceFile, turns: Sequence[Turn]) -> Iterator[DataPath]:
+        """Where all stands that an expression reads, as far as it is there."""
+        kind = expression[0] if isinstance(expression, tuple) else "."
+        if kind not in _READING or _is_made(expression):
+            for each in expression[1:2] if kind in {".", "()"} else expression[1:]:
+                if each is not None:
+                    yield from self._reads(each, file, turns)
+        elif expression is not None:
+            path = self._resolved(expression, file, turns)
+            if path is not None and self._value(path) is not _NOTHING:
+                yield path
+
+    def _is_at(self, path: DataPath, value: Any) -> bool:
+        """Whether a value stands in the data there, or is a character of the text that does."""
+        known = self._value(path)
+        is_character = isinstance(value, str) and len(value) == 1 and isinstance(known, str)
+        return _is_same(known, value) or (is_character and value in known)
+
+    def _listed(self, of: DataPath | None, item: Item) -> DataPath | None:
+        """Where an item of a list stands."""
+        values = _NOTHING if of is None else self._value(of)
+        if of is not None and isinstance(values, list | tuple):
+            is_there = item.at < len(values) and _is_same(values[item.at], item.value)
+            return (*of, item.at) if is_there else of
+        return self._place(item.value)
 
     def _resolved(
         self, expression: Any, file: SourceFile, turns: Sequence[Turn], depth: int = 0
@@ -74,10 +138,25 @@ class DataPaths:
             return None
         if isinstance(expression, str):
             return self._named(expression, file, turns, depth)
+        if expression[0] not in _LEADING:
+            return None
         of = self._resolved(expression[1], file, turns, depth)
-        if of is None or expression[0] != ".":
+        if of is None or expression[0] in {"|", "()"}:
             return of
-        return self._entry(of, expression[2])
+        key = expression[2] if expression[0] == "." else self._known(expression[2], file, turns)
+        return None if key is _NOTHING else self._entry(of, key)
+
+    def _known(self, expression: Any, file: SourceFile, turns: Sequence[Turn]) -> Any:
+        """The value of an expression, as far as turns and data tell it."""
+        if isinstance(expression, str):
+            for _, its_file, site, _, item in reversed(turns):
+                targets = its_file.sites[site].targets
+                if targets == expression:
+                    return item
+                if isinstance(targets, tuple) and expression in targets:
+                    return item[targets.index(expression)]
+        path = self._resolved(expression, file, turns)
+        return _NOTHING if path is None or _is_made(expression) else self._value(path)
 
     def _named(self, name: str, file: SourceFile, turns: Sequence[Turn], depth: int) -> DataPath | None:
         for number in range(len(turns) - 1, -1, -1):
@@ -139,7 +218,7 @@ class DataPaths:
             return (*of, key) if _is_key(value, key) else None
         if isinstance(value, list | tuple) and isinstance(key, int) and -len(value) <= key < len(value):
             return (*of, key % len(value))
-        return None
+        return of if isinstance(value, str) and isinstance(key, int) else None
 
     def _value(self, path: DataPath) -> Any:
         value: Any = self._data
@@ -165,7 +244,7 @@ class DataPaths:
 
 def _is_made(expression: Any) -> bool:
     """Whether an expression gives another value than the one that it reads."""
-    return isinstance(expression, tuple) and (expression[0] != "." or _is_made(expression[1]))
+    return isinstance(expression, tuple) and (expression[0] not in _READING or _is_made(expression[1]))
 
 
 def _is_same(one: Any, other: Any) -> bool:

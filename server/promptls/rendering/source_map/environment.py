@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import types
+from collections.abc import Callable
 from functools import cache, partial
 from types import CodeType
 from typing import Any, Final, NoReturn
@@ -12,18 +14,21 @@ from jinja2.filters import FILTERS
 from jinja2.lexer import newline_re
 from jinja2.runtime import BlockReference, Context, LoopContext, Macro
 from jinja2.utils import Cycler, Joiner, Namespace
+from markupsafe import Markup
 
 from promptls.rendering.mark import MARK
+from promptls.rendering.source_map import read_values
 from promptls.rendering.source_map.code_generator import MappingCodeGenerator
 from promptls.rendering.source_map.filters import mapping_filters
+from promptls.rendering.source_map.formatted import method_leaves
 from promptls.rendering.source_map.lexer import PlacedLexer
-from promptls.rendering.source_map.mapped_text import MappedText, joined, joined_values, passed_on, shown
+from promptls.rendering.source_map.mapped_markup import MappedMarkup
+from promptls.rendering.source_map.mapped_text import MappedText
 from promptls.rendering.source_map.templates import MappedLoader
 from promptls.systems.prompt_poet.cleanup import escape
 from promptls.systems.prompt_poet.environment import Sandbox
 
 _FILTERS: Final = mapping_filters(FILTERS)
-_KEEP_PIECES: Final = (Macro, LoopContext, BlockReference, types.BuiltinMethodType)
 _CLASSES: Final = frozenset({dict, Namespace, Cycler, Joiner})
 
 
@@ -31,10 +36,17 @@ class _Mapping(Environment):
     """What compiled templates call, and what compiles them."""
 
     code_generator_class = MappingCodeGenerator
-    concat = staticmethod(joined)  # type: ignore[assignment] # pieces, where Jinja has texts
-    shown = staticmethod(shown)
-    passed_on = staticmethod(passed_on)
-    joined_values = staticmethod(joined_values)
+    concat = staticmethod(read_values.joined)  # type: ignore[assignment] # pieces, where Jinja has texts
+    shown = staticmethod(read_values.shown)
+    passed_on = staticmethod(read_values.passed_on)
+    joined_values = staticmethod(read_values.joined_values)
+    made_by = staticmethod(read_values.made_by)
+    percent_formatted = staticmethod(read_values.percent_formatted)
+    read = staticmethod(read_values.read)
+    read_items = staticmethod(read_values.read_items)
+    read_text = staticmethod(read_values.read_text)
+    read_texts = staticmethod(read_values.read_texts)
+    unsure_text = staticmethod(read_values.unsure_text)
 
     mark_base = 0
     """The mark of the first line of what is compiled; see `mark`."""
@@ -81,9 +93,42 @@ class _MappingSandbox(_Mapping, Sandbox):
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805, PYI063 - as in Jinja
         """What the call gives. Functions of users get plain texts."""
         if not _keeps_pieces(__obj):
-            args = tuple(str(each) if type(each) is MappedText else each for each in args)
-            kwargs = {key: str(each) if type(each) is MappedText else each for key, each in kwargs.items()}
-        return super().call(__context, __obj, *args, **kwargs)
+            args = tuple(_plain(each) for each in args)
+            kwargs = {key: _plain(each) for key, each in kwargs.items()}
+        result = super().call(__context, __obj, *args, **kwargs)
+        if isinstance(__obj, types.BuiltinMethodType) and type(__obj.__self__) is str:
+            return method_leaves(result, __obj.__name__, __obj.__self__, args, kwargs)
+        return result
+
+    def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
+        """As in the sandbox, with what keeps pieces in place of `str.format`."""
+        guarded = super().wrap_str_format(value)
+        if guarded is None or isinstance(value.__self__, Markup) or value.__name__ != "format":
+            return guarded
+        return _Format(guarded, value.__self__)
+
+
+class _Format:
+    """`str.format` of a text, which keeps the pieces of what it puts in."""
+
+    __slots__ = ("_guarded", "_text")
+
+    def __init__(self, guarded: Callable[..., str], text: str) -> None:
+        self._guarded = guarded
+        self._text = text
+
+    def __call__(self, *positional: Any, **named: Any) -> Any:
+        result = str(self._guarded(*positional, **named))
+        return method_leaves(result, "format", self._text, positional, named)
+
+
+_KEEP_PIECES: Final = (Macro, LoopContext, BlockReference, types.BuiltinMethodType, _Format)
+
+
+def _plain(value: Any) -> Any:
+    if type(value) is MappedText:
+        return str(value)
+    return copy.copy(value) if type(value) is MappedMarkup else value
 
 
 def _keeps_pieces(function: Any) -> bool:

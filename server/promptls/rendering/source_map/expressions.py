@@ -5,7 +5,10 @@ An expression that reads data is written down with plain tuples, which stand in 
 - `"name"` reads a variable;
 - `(".", of, key)` reads an attribute or an item of another one;
 - `("()", of, "items")` is what a mapping's method gives, for loops;
-- `("|", of)` is another value made of one: by a filter, or a method of texts.
+- `("[]", of, key)` reads an item whose key is an expression too;
+- `("|", of)` is another value made of one: by a filter, or a method of texts;
+- `("?", test, one, other)` is one of two values, and `("or", one, other)` the first that there is;
+- `("+", *several)` is a value made of several others.
 
 Anything else is None.
 """
@@ -17,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from jinja2 import nodes
 
 _MAPPING_METHODS: Final = frozenset({"items", "keys", "values"})
-_TEXT_METHODS: Final = frozenset(name for name in dir(str) if not name.startswith("_"))
+TEXT_METHODS: Final = frozenset(name for name in dir(str) if not name.startswith("_"))
 _LONGEST_WORDS: Final = 80
 
 
@@ -27,32 +30,52 @@ def expression_of(node: nodes.Node) -> Any:
         return node.name
     if isinstance(node, nodes.Getattr):
         return _made(".", node.node, node.attr)
-    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
-        key = node.arg.value
-        return _made(".", node.node, key) if isinstance(key, str | int) else None
-    if isinstance(node, nodes.Filter) and node.node is not None:
+    if isinstance(node, nodes.Getitem):
+        return _item(node)
+    if isinstance(node, nodes.CondExpr):
+        other = None if node.expr2 is None else expression_of(node.expr2)
+        return ("?", expression_of(node.test), expression_of(node.expr1), other)
+    if isinstance(node, nodes.Or | nodes.And):
+        return ("or", expression_of(node.left), expression_of(node.right))
+    if isinstance(node, nodes.Filter) and node.name in {"default", "d"} and node.node is not None:
+        return ("or", expression_of(node.node), expression_of(node.args[0]) if node.args else None)
+    if isinstance(node, nodes.Call) and (called := _called(node)) is not None:
+        return called
+    return None if isinstance(node, nodes.Const) else _several(node)
+
+
+def _item(node: nodes.Getitem) -> Any:
+    if isinstance(node.arg, nodes.Slice):
         return _made("|", node.node)
-    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Slice):
-        return _made("|", node.node)
-    if isinstance(node, nodes.Call):
-        return _called(node)
-    return None
+    if not isinstance(node.arg, nodes.Const):
+        of, key = expression_of(node.node), expression_of(node.arg)
+        return None if of is None or key is None else ("[]", of, key)
+    key = node.arg.value
+    return _made(".", node.node, key) if isinstance(key, str | int) else None
 
 
 def _called(node: nodes.Call) -> Any:
+    """What is remembered of a call that gives a mapping's values, or one of them."""
     function = node.node
-    if (
-        isinstance(function, nodes.Name)
-        and function.name == "escape_special_characters"
-        and len(node.args) == 1
-    ):
-        return _made("|", node.args[0])
-    if isinstance(function, nodes.Getattr):
-        if function.attr in _MAPPING_METHODS and not node.args:
-            return _made("()", function.node, function.attr)
-        if function.attr in _TEXT_METHODS:
-            return _made("|", function.node)
+    if not isinstance(function, nodes.Getattr):
+        return None
+    if function.attr in _MAPPING_METHODS and not node.args:
+        return _made("()", function.node, function.attr)
+    if function.attr == "get" and node.args and isinstance(node.args[0], nodes.Const):
+        key = node.args[0].value
+        return _made(".", function.node, key) if isinstance(key, str | int) else None
     return None
+
+
+def _several(node: nodes.Node) -> Any:
+    """All that an expression reads to make its value."""
+    children = list(node.iter_child_nodes())
+    if isinstance(node, nodes.Call):
+        function = node.node
+        # A method's text is read, a function by itself is not.
+        children[0:1] = [function.node] if isinstance(function, nodes.Getattr) else []
+    found = [each for each in map(expression_of, children) if each is not None]
+    return ("|", found[0]) if len(found) == 1 else ("+", *found) if found else None
 
 
 def _made(kind: str, of: nodes.Node, *more: Any) -> Any:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import functools
+import html
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from markupsafe import Markup
+from jinja2.utils import htmlsafe_json_dumps, url_quote
+from markupsafe import Markup, escape
 
+from promptls.rendering.source_map.formatted import percent_leaves
+from promptls.rendering.source_map.mapped_markup import MappedMarkup, as_markup, as_text
 from promptls.rendering.source_map.mapped_text import (
     MappedText,
     between,
+    by_letter,
     concatenated,
     cut,
     in_place_of,
-    joined_by,
     leaves_of,
     made_of,
     padded,
@@ -26,8 +31,12 @@ from promptls.rendering.source_map.mapped_text import (
 from promptls.rendering.source_map.pieces import Leaf, inserted
 
 Filter = Callable[..., Any]
+Align = Callable[..., "str | None"]
 
 _RUNS: Final = re.compile(r"\s+|\S+")
+_ENTITY: Final = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[^\t\n\f <&#;]{1,32};?)")
+_MOST_JOINED: Final = 20_000
+"""A list of more items is joined to a text that leads to the list as a whole."""
 
 
 def mapping_filters(known: Mapping[str, Filter]) -> dict[str, Filter]:
@@ -38,44 +47,63 @@ def mapping_filters(known: Mapping[str, Filter]) -> dict[str, Filter]:
     }
 
 
-def _keeping(filter_: Filter, align: Callable[..., str | None]) -> Filter:
+def _keeping(filter_: Filter, align: Align) -> Filter:
     """The filter, whose result is replaced by an equal text with pieces."""
     first = 1 if hasattr(filter_, "jinja_pass_arg") else 0
+    try:
+        signature: inspect.Signature | None = inspect.signature(filter_)
+    except ValueError:  # It is written in C.
+        signature = None
 
     @functools.wraps(filter_)
     def keep(*arguments: Any, **options: Any) -> Any:
-        if isinstance(arguments[first], Iterator):
+        if align is _joined and isinstance(arguments[first], Iterator):
             # What an iterator gave cannot be looked at once more.
             arguments = (*arguments[:first], list(arguments[first]), *arguments[first + 1 :])
         result = filter_(*arguments, **options)
-        if align is _indented:
-            # It puts lines together with methods that know nothing of pieces.
-            result = str(result) if type(result) is MappedText else result
-        if type(result) is not str:
+        if type(result) is MappedText and align is not _indented:
             # Some keep their pieces by themselves, with the methods of the text.
             return result
-        value = arguments[first]
-        if not _has_pieces(value) and not any(map(_has_pieces, (*arguments, *options.values()))):
+        may_align = isinstance(arguments[first], str) or align is _joined
+        given = (*arguments[first:], *options.values())
+        if not isinstance(result, str) or not may_align or not any(map(_has_pieces, given)):
             return result
+        text = str(result)
         try:
-            bound = inspect.signature(filter_).bind(*arguments, **options)
-            bound.apply_defaults()
-            aligned = align(result, *list(bound.arguments.values())[first:])
-        except (TypeError, ValueError):
-            return result
-        return aligned if aligned == result else result
+            if signature is not None:
+                bound = signature.bind(*arguments, **options)
+                bound.apply_defaults()
+                given = tuple(bound.arguments.values())[first:]
+            aligned = align(text, *map(_as_pieces, given))
+        except (AttributeError, TypeError, ValueError):
+            aligned = None
+        if aligned != text or type(aligned) is not MappedText:
+            return text if type(result) is MappedText else result
+        return as_markup(aligned) if isinstance(result, Markup) else aligned
 
     return keep
 
 
 def _has_pieces(value: Any) -> bool:
     if isinstance(value, list | tuple):
-        return any(type(each) is MappedText for each in value)
-    return type(value) is MappedText
+        return any(isinstance(each, str) for each in value)
+    return type(value) is MappedText or type(value) is MappedMarkup
+
+
+def _as_pieces(value: Any) -> Any:
+    return as_text(value) if type(value) is MappedMarkup else value
 
 
 def _cased(result: str, text: str) -> str:
     return recased(text, result)
+
+
+def _upper(result: str, text: str) -> str:
+    return recased(text, result, str.upper)
+
+
+def _lower(result: str, text: str) -> str:
+    return recased(text, result, str.lower)
 
 
 def _trimmed(_result: str, text: str, chars: str | None = None) -> str:
@@ -89,8 +117,18 @@ def _replaced(_result: str, text: str, old: str, new: str, count: int | None = N
 def _joined(_result: str, value: Iterable[Any], separator: str = "", attribute: Any = None) -> str | None:
     if attribute is not None or isinstance(value, str):
         return None
-    parts = [part if isinstance(part, str) else str(part) for part in value]
-    return None if any(isinstance(part, Markup) for part in parts) else joined_by(separator, parts)
+    parts = list(value)
+    if len(parts) > _MOST_JOINED:
+        return None
+    found: list[Any] = []
+    for number, part in enumerate(parts):
+        if number and separator:
+            found.append(separator if type(separator) is MappedText else inserted(separator))
+        if type(part) is MappedText or type(part) is MappedMarkup:
+            found.append(as_text(part))
+        elif text := str(part):
+            found.append(Leaf(text, None, 0, 0, value=part))
+    return MappedText("".join([each if isinstance(each, str) else each.text for each in found]), found)
 
 
 def _indented(
@@ -165,33 +203,83 @@ def _word_from(text: str, at: int) -> int:
     return at
 
 
-def _formatted(_result: str, text: str, values: tuple[Any, ...] = (), *_options: Any) -> str | None:
-    """The values in place of each `%s`; nothing is certain of other formats."""
-    around = text.split("%s")
-    if len(around) != len(values) + 1 or any("%" in each for each in around):
-        return None
-    texts = [around[0]]
-    for value, behind in zip(values, around[1:], strict=True):
-        texts += (value if isinstance(value, str) else str(value), behind)
-    return concatenated(texts)
+def _formatted(result: str, text: str, values: Any = (), named: Any = None) -> str | None:
+    return percent_leaves(result, text, named or values)
 
 
 def _whole(_result: str, text: str) -> str:
     return text
 
 
-_ALIGNED: Final[Mapping[str, Callable[..., str | None]]] = {
+def _escaped(result: str, text: str) -> str:
+    return text if text == result else by_letter(text, lambda letter: str(escape(letter)))
+
+
+def _as_json(_result: str, text: str, *_options: Any) -> str:
+    letters = by_letter(text, lambda letter: str(htmlsafe_json_dumps(letter, json.dumps))[1:-1])
+    return concatenated(('"', letters, '"'))
+
+
+def _url_quoted(_result: str, text: str) -> str:
+    return by_letter(text, url_quote)
+
+
+def _first(_result: str, text: str) -> str:
+    return cut(text, 0, 1)
+
+
+def _last(_result: str, text: str) -> str:
+    return cut(text, len(text) - 1, len(text))
+
+
+def _without_tags(_result: str, text: str) -> str:
+    """As Markup strips tags: comments, then tags, then white space, and entities at the end."""
+    for begin, end in (("<!--", "-->"), ("<", ">")):
+        start = text.find(begin)
+        while start >= 0:
+            stop = text.find(end, start)
+            if stop < 0:
+                break
+            text = concatenated((cut(text, 0, start), cut(text, stop + len(end), len(text))))
+            start = text.find(begin)
+    spaced = concatenated(
+        part for number, word in enumerate(text.split()) for part in ((" ",) if number else ()) + (word,)
+    )
+    bounds = [0]
+    instead: list[str] = []
+    for match in _ENTITY.finditer(spaced):
+        bounds += match.span()
+        instead.append(html.unescape(match[0]))
+    found: list[Leaf] = []
+    for number, leaves in enumerate(between(leaves_of(spaced), [*bounds, len(spaced)])):
+        if number % 2 == 0:
+            found += leaves
+        elif instead[number // 2]:
+            found += in_place_of(leaves, instead[number // 2])
+    return made_of(found)
+
+
+_ALIGNED: Final[Mapping[str, Align]] = {
     "capitalize": _cased,
     "center": _centered,
+    "e": _escaped,
+    "escape": _escaped,
+    "first": _first,
+    "forceescape": _escaped,
     "format": _formatted,
     "indent": _indented,
     "join": _joined,
-    "lower": _cased,
+    "last": _last,
+    "lower": _lower,
     "replace": _replaced,
+    "safe": _whole,
     "string": _whole,
+    "striptags": _without_tags,
     "title": _cased,
+    "tojson": _as_json,
     "trim": _trimmed,
     "truncate": _truncated,
-    "upper": _cased,
+    "upper": _upper,
+    "urlencode": _url_quoted,
     "wordwrap": _wrapped,
 }

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
-from typing import Any, SupportsIndex
+import operator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate, pairwise
+from typing import Any, Final, SupportsIndex
 
-from promptls.rendering.source_map.pieces import Leaf, Outer, Piece, SourceFile, Turn, inserted
+from promptls.rendering.source_map.pieces import Leaf, Outer, inserted
+
+_MOST_REPEATED: Final = 100_000
+"""Of more pieces, what is made of a text in another order has none."""
 
 
 class MappedText(str):
@@ -27,17 +32,31 @@ class MappedText(str):
         return str, (str(self),)
 
     def __add__(self, other: str) -> str:
+        if hasattr(other, "__html__"):
+            return NotImplemented
         return concatenated((self, other)) if isinstance(other, str) else str.__add__(self, other)
+
+    def __mul__(self, times: SupportsIndex) -> str:
+        count = operator.index(times) if hasattr(times, "__index__") else 0
+        if not 0 < count * len(self._promptls_pieces) <= _MOST_REPEATED:
+            return str.__mul__(self, times)
+        return MappedText(str.__mul__(self, times), self._promptls_pieces * count)
+
+    __rmul__ = __mul__
 
     def __radd__(self, other: str) -> str:
         return concatenated((other, self)) if type(other) is str else NotImplemented
 
     def __getitem__(self, key: SupportsIndex | slice) -> str:
         found = str.__getitem__(self, key)
-        if isinstance(key, slice) and key.step in {None, 1}:
-            start, end, _ = key.indices(len(self))
+        if not isinstance(key, slice):
+            start = operator.index(key) % len(self)
+            return cut(self, start, start + 1)
+        start, end, step = key.indices(len(self))
+        if step == 1:
             return cut(self, start, end)
-        return found
+        places = range(start, end, step)
+        return picked(self, places) if len(places) <= _MOST_REPEATED else found
 
     def strip(self, chars: str | None = None) -> str:
         """Without white space, or `chars`, at both ends."""
@@ -57,11 +76,11 @@ class MappedText(str):
 
     def upper(self) -> str:
         """In capitals."""
-        return recased(self, str.upper(self))
+        return recased(self, str.upper(self), str.upper)
 
     def lower(self) -> str:
         """In small letters."""
-        return recased(self, str.lower(self))
+        return recased(self, str.lower(self), str.lower)
 
     def capitalize(self) -> str:
         """With one capital at the beginning."""
@@ -127,36 +146,60 @@ def leaves_of(text: str) -> list[Leaf]:
 
 def _flat(pieces: Iterable[Any], outer: tuple[Outer, ...]) -> Iterator[Leaf]:
     """The leaves of pieces that stand in what `outer` prints."""
-    for piece in pieces:
-        if type(piece) is Leaf:
-            if not piece.text:
+    waiting = [(iter(pieces), outer)]
+    while waiting:
+        inner, outer = waiting[-1]
+        for piece in inner:
+            kind = type(piece)
+            if kind is Leaf:
+                if piece.text:
+                    yield within(piece, outer)
+            elif kind is MappedText:
+                waiting.append((iter(piece._promptls_pieces), outer))  # noqa: SLF001 - as above
+                break
+            elif not piece[0]:
                 continue
-            if not outer:
-                yield piece
-            elif piece.file is None:
-                file, site, turn = outer[-1]
-                first, last = file.span(site)
-                yield Leaf(piece.text, file, first, last, turn, outer[:-1])
+            elif len(piece) == 4:  # noqa: PLR2004 - the two forms of pieces
+                text, file, start, turn = piece
+                start += file.start
+                yield Leaf(text, file, start, start + len(text), turn, outer, is_text=True)
             else:
-                yield piece._replace(outer=outer + piece.outer)
-        elif not piece[0]:
-            continue
-        elif len(piece) == 4:  # noqa: PLR2004 - the two forms of pieces
-            text, file, start, turn = piece
-            start += file.start
-            yield Leaf(text, file, start, start + len(text), turn, outer, is_text=True)
+                text, file, site, turn, value = piece
+                if type(value) is MappedText:
+                    waiting.append((iter(value._promptls_pieces), (*outer, Outer(file, site, turn))))  # noqa: SLF001 - as above
+                    break
+                if type(value) is tuple and file.sites[site].kind in _PASSES_ON:
+                    waiting.append((iter((value,)), (*outer, Outer(file, site, turn))))
+                    break
+                first, last = file.span(site)
+                leaf = Leaf(text, file, first, last, turn, site=site, value=value)
+                yield within(leaf, outer) if outer else leaf
         else:
-            text, file, site, turn, value = piece
-            if type(value) is MappedText:
-                yield from _flat(value._promptls_pieces, (*outer, Outer(file, site, turn)))  # noqa: SLF001 - as above
-            elif type(value) is tuple and file.sites[site].kind in _PASSES_ON:
-                yield from _flat((value,), (*outer, Outer(file, site, turn)))
-            else:
-                first, last = file.span(site)
-                yield Leaf(text, file, first, last, turn, outer, site=site, value=value)
+            waiting.pop()
 
 
-_PASSES_ON = frozenset({"include", "block"})
+def within(leaf: Leaf, outer: tuple[Outer, ...]) -> Leaf:
+    """The leaf in what `outer` prints."""
+    if not outer:
+        return leaf
+    file, site, turn = outer[-1]
+    first, last = file.span(site)
+    if leaf.file is not None:
+        if (
+            not leaf.outer
+            and leaf.turn is turn
+            and leaf.file is file
+            and (leaf.start, leaf.end) == (first, last)
+        ):
+            # The tag that reads the value prints it, too.
+            outer = outer[:-1]
+        return leaf._replace(outer=outer + leaf.outer)
+    # What nobody knows the way of belongs to all that the tag reads.
+    known = None if leaf.value is None else site
+    return Leaf(leaf.text, file, first, last, turn, outer[:-1], site=known, value=leaf.value)
+
+
+_PASSES_ON: Final = frozenset({"include", "block"})
 """Sites whose values are pieces."""
 
 
@@ -167,16 +210,21 @@ def concatenated(parts: Iterable[str]) -> MappedText:
     for text in texts:
         # As they are: a text that grows in a loop must not be taken apart in each of its turns.
         if type(text) is MappedText:
-            pieces += text._promptls_pieces  # noqa: SLF001 - the name keeps templates from it
+            pieces.append(text)
         elif text:
             pieces.append(inserted(str(text)))
     return MappedText("".join(texts), pieces)
 
 
-def joined_values(values: Iterable[Any]) -> str:
-    """The values as text, one behind the other, as `~` has it."""
-    texts = [value if isinstance(value, str) else str(value) for value in values]
-    return concatenated(texts) if any(type(text) is MappedText for text in texts) else "".join(texts)
+def picked(text: str, places: Iterable[int]) -> MappedText:
+    """The characters at these places, in their order."""
+    leaves = leaves_of(text)
+    starts = [0, *accumulate(len(leaf.text) for leaf in leaves)]
+    found = []
+    for place in places:
+        number = bisect_right(starts, place) - 1
+        found.append(leaves[number].cut(place - starts[number], place - starts[number] + 1))
+    return made_of(found)
 
 
 def cut(text: str, start: int, end: int) -> MappedText:
@@ -193,12 +241,32 @@ def cut(text: str, start: int, end: int) -> MappedText:
     return made_of(found)
 
 
-def recased(text: str, result: str) -> str:
-    """`result`, which a change of letters made of `text`: mapped where no letter became two."""
+def by_letter(text: str, changed: Callable[[str], str]) -> MappedText:
+    """The text with each of its letters `changed` by itself."""
+    bounds = [0]
+    instead: list[str] = []
+    known = {letter: changed(letter) for letter in set(text)}
+    for at, letter in enumerate(text):
+        made = known[letter]
+        if made != letter:
+            bounds += (at, at + 1)
+            instead.append(made)
+    found: list[Leaf] = []
+    for number, leaves in enumerate(between(leaves_of(text), [*bounds, len(text)])):
+        if number % 2 == 0:
+            found += leaves
+        elif instead[number // 2]:
+            found += in_place_of(leaves, instead[number // 2])
+    return made_of(found)
+
+
+def recased(text: str, result: str, changed: Callable[[str], str] = str) -> str:
+    """`result`, which a change of letters made of `text`; where one became two, each was `changed` alone."""
     result = str(result)
-    if len(result) != len(text) or any(
-        new != old and new.casefold() != old.casefold() for new, old in zip(result, text, strict=True)
-    ):
+    if len(result) != len(text):
+        letters = by_letter(text, changed)
+        return letters if letters == result else result
+    if any(new != old and new.casefold() != old.casefold() for new, old in zip(result, text, strict=True)):
         return result
     found: list[Leaf] = []
     at = 0
@@ -299,21 +367,3 @@ def joined_by(separator: str, parts: list[str]) -> str:
             found.append(separator)
         found.append(part)
     return concatenated(found)
-
-
-def joined(pieces: Iterable[Piece]) -> MappedText:
-    """The text that compiled code has made of its pieces."""
-    kept = list(pieces)
-    return MappedText("".join([piece[0] for piece in kept]), kept)
-
-
-def shown(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Piece:
-    """The piece of a printed value."""
-    text = value if type(value) is str or type(value) is MappedText else str(value)
-    return (text, file, site, turn, text if type(text) is MappedText else value)
-
-
-def passed_on(pieces: Iterable[Piece], file: SourceFile, site: int, turn: Turn | None) -> Iterator[Piece]:
-    """The pieces of an included file or of a block, as pieces of the site that asked for them."""
-    for piece in pieces:
-        yield (piece[0], file, site, turn, piece)

@@ -12,7 +12,7 @@ A turn is `(outer turn, file, site of the loop, number from 1, item)`, or None o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 Turn: TypeAlias = tuple[Any, ...]
 Piece: TypeAlias = tuple[Any, ...]
@@ -68,6 +68,17 @@ class Outer(NamedTuple):
     turn: Turn | None
 
 
+class Item(NamedTuple):
+    """A value that a list has at an index."""
+
+    at: int
+    value: Any
+
+
+UNSURE: Final = object()
+"""The value of a leaf whose way nobody knows: it may come from anything that its tag reads."""
+
+
 class Leaf(NamedTuple):
     """A text with one origin. `file` is None for what a filter puts in: it belongs to what prints it."""
 
@@ -83,6 +94,7 @@ class Leaf(NamedTuple):
     site: int | None = None
     """The site of the file that printed the value, if one did."""
     value: Any = None
+    """The value, or the Item of the one that was read."""
 
     def cut(self, start: int, end: int) -> Leaf:
         """The leaf of a part of its text."""
@@ -99,6 +111,11 @@ class Leaf(NamedTuple):
     def changed(self, text: str) -> Leaf:
         """The leaf of another text made of this one."""
         return self._replace(text=text, is_text=self.is_text and text == self.text)
+
+
+def unsure(text: str) -> Leaf:
+    """A text whose way is not known: it belongs to whatever prints it, and to all that is read there."""
+    return Leaf(text, None, 0, 0, value=UNSURE)
 
 
 def inserted(text: str) -> Leaf:

@@ -32,7 +32,7 @@ class Segment(NamedTuple):
     turns: tuple[str, ...]
     """The turns of loops that it was made in, such as ``turn 3 of `for message in history` ``."""
     data_path: str | None
-    """Which data were printed, such as `history[2].content`."""
+    """Which data were printed, such as `history[2].content`; several with a comma in between."""
 
 
 class RenderedMap:
@@ -65,6 +65,16 @@ class RenderedMap:
     def index(self, offset: int) -> int:
         """The number of the leaf at `offset`; -1 for a text without any."""
         return bisect_right(self.starts, offset) - 1
+
+    def printed_with(self, number: int) -> tuple[int, int]:
+        """The first leaf of all that one tag printed at once, and the one behind, around a leaf's number."""
+        leaves, leaf = self.leaves, self.leaves[number]
+        first, behind = number, number + 1
+        while first > 0 and _is_of_one_tag(leaves[first - 1], leaf):
+            first -= 1
+        while behind < len(leaves) and _is_of_one_tag(leaves[behind], leaf):
+            behind += 1
+        return first, behind
 
     def between(self, start: int, end: int) -> Iterator[Segment]:
         """The segments from `start` up to `end`, cut where they reach beyond."""
@@ -122,7 +132,7 @@ class RenderedMap:
         first, last = leaf.start, leaf.end
         if self._has_doubled_breaks(path):
             first, last = self.original(path, first), self.original(path, last)
-        data_path = None if leaf.site is None else self._paths.of(leaf)
+        paths = () if leaf.site is None else self._paths.of(leaf)
         return Segment(
             start,
             start + len(leaf.text),
@@ -131,7 +141,7 @@ class RenderedMap:
             last,
             leaf.is_text,
             self.turns(leaf),
-            None if data_path is None else written(data_path),
+            ", ".join(map(written, paths)) or None,
         )
 
     def _has_doubled_breaks(self, path: str) -> bool:
@@ -139,6 +149,17 @@ class RenderedMap:
         if breaks is None:
             breaks = self._breaks[path] = _doubled_breaks(self._texts.get(path, ""))
         return bool(breaks)
+
+
+def _is_of_one_tag(one: Leaf, other: Leaf) -> bool:
+    return (
+        one.file is other.file
+        and (one.start, one.end) == (other.start, other.end)
+        and not (one.is_text or other.is_text)
+        and one.turn is other.turn
+        and len(one.outer) == len(other.outer)
+        and all(a.turn is b.turn and a.site == b.site for a, b in zip(one.outer, other.outer, strict=True))
+    )
 
 
 def turn_words(turn: tuple[Any, ...]) -> str:

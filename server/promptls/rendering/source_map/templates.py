@@ -15,8 +15,8 @@ from promptls.rendering.mark import MARK
 from promptls.rendering.source_map.expressions import Bindings
 from promptls.rendering.source_map.groups import Group, Grouping
 from promptls.rendering.source_map.lexer import PlacedLexer
-from promptls.rendering.source_map.mapped_text import joined
 from promptls.rendering.source_map.pieces import FileNames, SourceFile
+from promptls.rendering.source_map.read_values import joined
 from promptls.rendering.source_map.skeleton import NO_SKELETON, Filled, filled_in, skeleton_of
 from promptls.systems.prompt_poet.environment import FolderLoader
 

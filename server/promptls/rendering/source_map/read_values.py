@@ -1,0 +1,143 @@
+"""What compiled templates call: for what they print, and for the data that they read to print them.
+
+A value that is read gets the piece that it would get were it printed by itself, and what tags make of it
+keeps that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from promptls.rendering.source_map.formatted import percent_leaves
+from promptls.rendering.source_map.mapped_markup import MappedMarkup, as_text
+from promptls.rendering.source_map.mapped_text import (
+    MappedText,
+    concatenated,
+    within,
+)
+from promptls.rendering.source_map.pieces import Item, Leaf, Outer, Piece, SourceFile, Turn, unsure
+
+_SIMPLE: Final = frozenset({int, float, bool, type(None)})
+_MOST_ITEMS: Final = 20_000
+"""What stands in a longer list leads to the list as a whole."""
+
+
+def joined(pieces: Iterable[Piece]) -> MappedText:
+    """The text that compiled code has made of its pieces."""
+    kept = list(pieces)
+    return MappedText("".join([piece[0] for piece in kept]), kept)
+
+
+def shown(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Piece:
+    """The piece of a printed value."""
+    text = value if type(value) is str else as_text(value)
+    return (text, file, site, turn, text if type(text) is MappedText else value)
+
+
+def passed_on(pieces: Iterable[Piece], file: SourceFile, site: int, turn: Turn | None) -> Iterator[Piece]:
+    """The pieces of an included file or of a block, as pieces of the site that asked for them."""
+    for piece in pieces:
+        yield (piece[0], file, site, turn, piece)
+
+
+def joined_values(values: Iterable[Any]) -> str:
+    """The values as text, one behind the other, as `~` has it."""
+    texts = [_text(value) for value in values]
+    return concatenated(texts) if any(type(text) is MappedText for text in texts) else "".join(texts)
+
+
+class _UnsureText:
+    """A value that stands for its text, which belongs to all that its tag reads."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def unsure_text(value: Any) -> Any:
+    """The value, whose text, unless it has pieces, belongs to all that its tag reads."""
+    return value if type(value) is MappedText or type(value) is MappedMarkup else _UnsureText(value)
+
+
+def _text(value: Any) -> str:
+    if type(value) is not _UnsureText:
+        return value if type(value) is str else as_text(value)
+    text = str(value.value)
+    return MappedText(text, [unsure(text)]) if text else text
+
+
+def percent_formatted(left: Any, right: Any) -> Any:
+    """`left % right`, with its pieces where the values of a text are put in."""
+    result = left % right
+    if type(result) is not str or not isinstance(left, str):
+        return result
+    return percent_leaves(result, left, right)
+
+
+def read(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
+    """A text with a piece of the site that reads it; any other value as it is."""
+    if type(value) is str:
+        return MappedText(value, [(value, file, site, turn, value)])
+    return value
+
+
+def read_text(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
+    """The value as a text, as `str` makes it, with a piece of the site that reads it.
+
+    What has pieces already, and what is no text without running code of its own, stays as it is.
+    """
+    text = value if type(value) is str else _known_text(value)
+    return value if text is None else MappedText(text, [(text, file, site, turn, value)])
+
+
+def read_items(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
+    """A list like the one that was read, whose texts have pieces; other values as `read` gives them."""
+    if not _is_list(value):
+        return read(value, file, site, turn)
+    return type(value)(
+        [
+            MappedText(each, [(each, file, site, turn, Item(index, each))]) if type(each) is str else each
+            for index, each in enumerate(value)
+        ]
+    )
+
+
+def read_texts(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
+    """The values of a list as texts with pieces; other values as `read` gives them."""
+    if not _is_list(value):
+        return read(value, file, site, turn)
+    found: list[Any] = []
+    for index, each in enumerate(value):
+        text = each if type(each) is str else _known_text(each)
+        piece = (text, file, site, turn, Item(index, each))
+        found.append(each if text is None else MappedText(text, [piece]))
+    return found
+
+
+def _is_list(value: Any) -> bool:
+    return (type(value) is list or type(value) is tuple) and len(value) <= _MOST_ITEMS
+
+
+def _known_text(value: Any) -> str | None:
+    """The text of a number, a truth or nothing; None for what else there is."""
+    if type(value) not in _SIMPLE:
+        return None
+    try:
+        return str(value)
+    except ValueError:  # A number of too many digits: it fails where Jinja asks for its text.
+        return None
+
+
+def made_by(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
+    """The value that a tag sets: what a text with pieces does not lead to the data belongs to that tag."""
+    if type(value) is not MappedText:
+        return value
+    outer = (Outer(file, site, turn),)
+    # What it is made of itself belongs to tags already: a text may grow in each turn of a loop.
+    pieces = [
+        within(piece, outer) if type(piece) is Leaf and piece.file is None else piece
+        for piece in value._promptls_pieces  # noqa: SLF001 - the name keeps templates from it
+    ]
+    return MappedText(value, pieces)
