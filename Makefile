@@ -43,6 +43,7 @@ benchmark: setup ## how long typing and rendering take, beside other servers and
 	@$(BIN)/python tests/benchmarks/ragas_prompts.py
 	@$(BIN)/python tests/benchmarks/preview.py
 	@$(BIN)/python tests/benchmarks/experiments.py
+	@$(BIN)/python tests/benchmarks/panel_opening.py
 
 lint: setup ## ruff and mypy
 	@printf '\nLint and types\n'

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.client import connect
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import InvalidStatus
 
@@ -22,17 +21,14 @@ from promptls.rendering.worker import RenderWorker
 from promptls.text.failure import Failure
 from promptls.workspace.workspace import Workspace
 from support.growing_chat import GROWING_CHAT
-
-PATIENCE = 20.0
+from support.page_reader import PATIENCE, Reader, reading_page, write_pages
 
 
 @pytest.fixture
 def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of pages in the place of the built ones."""
     folder = tmp_path / "pages"
-    folder.mkdir()
-    for name in ("preview.js", "preview-style.css", "truncation.js", "truncation-style.css", "browser.css"):
-        (folder / name).write_text(f"/* {name} */", "utf-8")
+    write_pages(folder)
     monkeypatch.setattr(page_server, "FOLDER", folder)
     return folder
 
@@ -81,7 +77,7 @@ async def test_the_page_comes_with_a_policy_that_lets_nothing_else_in(pages: Pat
         ("/wrong-token/", {}, 404),
         ("/wrong-token/preview.js", {}, 404),
         ("{page}../../pyproject.toml", {}, 404),
-        ("{page}results.js", {}, 404),
+        ("{page}truncation.js", {}, 404),
         ("{page}", {"Host": "evil.example"}, 421),
         ("{page}", {"Host": "127.0.0.1"}, 421),
         ("{page}preview.js", {"Origin": "https://evil.example"}, 403),
@@ -143,29 +139,14 @@ def test_a_file_that_is_no_prompt_is_refused_before_anything_is_served(
     assert "no prompt file" in capsys.readouterr().err
 
 
-class Reader:
-    """A page's end of the conversation."""
-
-    def __init__(self, connection: ClientConnection) -> None:
-        self._connection = connection
-
-    async def send(self, **message: Any) -> None:
-        await self._connection.send(json.dumps(message))
-
-    async def received(self, kind: str = "show") -> dict[str, Any]:
-        while True:
-            message: dict[str, Any] = json.loads(await asyncio.wait_for(self._connection.recv(), PATIENCE))
-            if message["type"] == kind:
-                return message
-
-    async def shows(self, *expected: str | int) -> None:
-        """Wait for a rendering with these contents, or for a failure at a line from 0."""
-        while True:
-            result = (await self.received())["result"]
-            rendering, failure = result["rendering"], result["failure"]
-            shown = [part["content"] for part in rendering["parts"]] if rendering else [failure["line"]]
-            if shown == list(expected):
-                return
+async def shows(page: Reader, *expected: str | int) -> None:
+    """Wait for a rendering with these contents, or for a failure at a line from 0."""
+    while True:
+        result = (await page.received())["result"]
+        rendering, failure = result["rendering"], result["failure"]
+        shown = [part["content"] for part in rendering["parts"]] if rendering else [failure["line"]]
+        if shown == list(expected):
+            return
 
 
 @asynccontextmanager
@@ -180,10 +161,8 @@ async def reading(file: Path, page: str = "preview") -> AsyncIterator[Reader]:
         Page("preview", "promptls preview", live.converse),
         Page("truncation", "promptls truncation lab", live.converse_lab, "lab"),
     )
-    async with serving(pages, 0) as address:
-        own = address[: address.index("/", 8)]
-        async with connect(f"{address.replace('http', 'ws')}live-{page}", origin=own) as connection:
-            yield Reader(connection)
+    async with reading_page(pages, page) as reader:
+        yield reader
     watching.cancel()
     await worker.close()
 
@@ -203,16 +182,16 @@ def prompt(tmp_path: Path, pages: Path) -> Path:
 async def test_a_page_follows_the_file_what_it_includes_and_what_it_will_include(prompt: Path) -> None:
     async with reading(prompt) as page:
         await page.send(type="ready")
-        await page.shows("Be brief.", "two")
+        await shows(page, "Be brief.", "two")
 
         (prompt.parent / "rules.yml.j2").write_text("    Be kind.\n", "utf-8")
-        await page.shows("Be kind.", "two")
+        await shows(page, "Be kind.", "two")
 
         prompt.write_text(prompt.read_text("utf-8").replace("rules", "others"), "utf-8")
-        await page.shows(2)
+        await shows(page, 2)
 
         (prompt.parent / "others.yml.j2").write_text("    Others.\n", "utf-8")
-        await page.shows("Others.", "two")
+        await shows(page, "Others.", "two")
 
 
 async def test_a_page_is_answered_about_the_prompt_and_about_no_other_file(prompt: Path) -> None:
@@ -244,12 +223,12 @@ async def test_a_page_is_answered_about_the_prompt_and_about_no_other_file(promp
 
 async def test_rubbish_from_a_page_is_passed_over(prompt: Path) -> None:
     async with reading(prompt) as page:
-        await page._connection.send("no json")
+        await page.connection.send("no json")
         await page.send(type="choose", choice={"limit": "many"})
         await page.send(type="choose", choice=7)
         await page.send(type="ask", id=None)
         await page.send(type="ready")
-        await page.shows("Be brief.", "two")
+        await shows(page, "Be brief.", "two")
 
 
 async def test_the_lab_explores_a_free_limit_and_says_when_the_prompt_has_changed(prompt: Path) -> None:

@@ -7,7 +7,6 @@ its sources are newer than it.
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from chromium import launched
 from code_server import CodeServer, running
 from example_project import copy_example
 from workbench import Workbench
@@ -25,16 +25,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 ARTEFACTS = ROOT / "test-artefacts" / "editor"
 EXTENSION = ROOT / "vscode-client" / "promptls.vsix"
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-CHROMIUM_ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -90,11 +80,10 @@ def browser() -> Iterator[Browser]:
     """One Chromium for all tests; each opens a window of its own."""
     from playwright.sync_api import sync_playwright
 
-    chromium = next((found for name in CHROMIUM_NAMES if (found := shutil.which(name))), None)
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium, args=list(CHROMIUM_ARGUMENTS))
-        yield launched
-        launched.close()
+        chromium = launched(playwright)
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture

@@ -11,12 +11,27 @@ export function panelBeside(viewType: string, title: string): vscode.WebviewPane
   return vscode.window.createWebviewPanel(viewType, title, place, { enableScripts: true, retainContextWhenHidden: true });
 }
 
-/** Loads the page into a panel whose messages are listened to; it says when it is ready. */
-export function loadPage(panel: vscode.WebviewPanel, extension: vscode.Uri, name: string, title: string, icon: string): void {
+/** Gives a panel its icon and says what its page may do, before the page is there. */
+export function preparePanel(panel: vscode.WebviewPanel, extension: vscode.Uri, icon: string): void {
   panel.iconPath = vscode.Uri.joinPath(extension, "icons", `${icon}.svg`);
   panel.webview.options = { enableScripts: true, localResourceRoots: [] };
-  panel.webview.html = pageOf(extension, name, title);
 }
+
+/**
+ * Loads the page into a panel whose messages are listened to; it says when it is ready. It finds `first` in itself,
+ * as if that had been said to it: a message comes later than the first picture of the page.
+ */
+export function loadPage(panel: vscode.WebviewPanel, extension: vscode.Uri, name: string, title: string, first?: object): void {
+  panel.webview.html = pageOf(extension, name, title, first === undefined ? undefined : JSON.stringify(first));
+}
+
+/** Whether a message is small enough to stand in the page. */
+export function fitsInPage(message: object): boolean {
+  return JSON.stringify(message).length <= LONGEST_FIRST;
+}
+
+/** Characters of what stands in a page: what is longer takes longer to write there than to say. */
+const LONGEST_FIRST = 300_000;
 
 /** What the extension's files of pages hold: they do not change while it runs. */
 const built = new Map<string, string>();
@@ -26,7 +41,7 @@ const built = new Map<string, string>();
  *
  * Script and style stand in it: files of their own would be fetched from the extension's machine, through the window.
  */
-function pageOf(extension: vscode.Uri, name: string, title: string): string {
+function pageOf(extension: vscode.Uri, name: string, title: string, first: string | undefined): string {
   const nonce = randomBytes(16).toString("base64url");
   const policy = `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'`;
   return `<!DOCTYPE html>
@@ -40,6 +55,7 @@ function pageOf(extension: vscode.Uri, name: string, title: string): string {
 </head>
 <body>
   <div id="root"></div>
+  ${first === undefined ? "" : `<script type="application/json" id="first">${first.replaceAll("<", "\\u003c")}</script>`}
   <script nonce="${nonce}">${textOf(extension, `${name}.js`)}</script>
 </body>
 </html>`;

@@ -125,8 +125,11 @@ class LiveResults:
         """
         from promptls.experiments.events import Event, Started
 
+        names: list[str] = []
+
         def see(event: Event) -> None:
             if isinstance(event, Started):
+                names.append(event.run)
                 self._own[event.journal] = task
 
         def forget(_ended: object) -> None:
@@ -138,7 +141,8 @@ class LiveResults:
         await asyncio.wait([task])
         if task.cancelled():
             raise Failure(
-                "the run was cancelled", remedy="its finished rows are kept: `promptls run --resume`"
+                "the run was cancelled, and its finished rows are kept",
+                remedy=f"go on with it: `promptls run --resume {names[0]}`" if names else None,
             )
         return task.result().results
 

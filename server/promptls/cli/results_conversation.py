@@ -14,7 +14,7 @@ from promptls.experiments.request import RunRequest
 from promptls.features.run_words import plan_text
 from promptls.text.arguments import optional
 from promptls.text.counted import counted
-from promptls.text.failure import Failure, WrongUse
+from promptls.text.failure import WrongUse
 
 if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
@@ -58,9 +58,9 @@ class ResultsConversation(Conversation):
         elif kind == "runAgain":
             self.start(self._run_again(message))
         elif kind == "confirm":
-            question = self._questions.get(message.get("id", 0))
-            if question is not None and not question.done():
-                question.set_result(message.get("yes") is True)
+            for number, question in self._questions.items():
+                if number == message.get("id") and not question.done():
+                    question.set_result(message.get("yes") is True)
         elif kind == "cancelRun":
             self._live.cancel(str(message.get("id")))
 
@@ -72,14 +72,16 @@ class ResultsConversation(Conversation):
         self.look_again()
 
     async def _show_always(self) -> None:
+        from websockets.exceptions import ConnectionClosed
+
         while True:
             await self._wanted.wait()
             self._wanted.clear()
             try:
                 await self._show()
-            except Failure as failure:
-                await self.send({"type": "fail", "message": sentence(failure)})
-            except (TypeError, ValueError, LookupError) as error:
+            except ConnectionClosed:
+                return
+            except Exception as error:  # noqa: BLE001 - whatever it is, the next change must still be shown
                 await self.send({"type": "fail", "message": sentence(error)})
 
     async def _show(self) -> None:

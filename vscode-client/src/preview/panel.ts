@@ -6,12 +6,15 @@ import * as vscode from "vscode";
 
 import { activePrompt } from "../documents";
 import { newestOnly } from "../latest";
-import { loadPage, panelBeside } from "../page";
+import { fitsInPage, loadPage, panelBeside, preparePanel } from "../page";
 import type { PreviewArguments, PreviewResult } from "../protocol";
 import type { Session } from "../session";
 import { type Choice, type FromPage, QUESTIONS, type ToPage } from "./messages";
 
 export const PREVIEW_VIEW = "promptls.preview";
+
+/** Milliseconds that the page waits for what it shows first: VS Code takes longer to make its frame. */
+const FIRST_MILLISECONDS = 60;
 
 /** One panel a window, which follows the prompt that is edited. */
 export class PreviewPanel implements vscode.Disposable {
@@ -26,6 +29,10 @@ export class PreviewPanel implements vscode.Disposable {
   #files: ReadonlySet<string> = new Set();
   /** What the page is told last. */
   #newest: ToPage | undefined;
+  /** What stands in the page itself. */
+  #first: ToPage | undefined;
+  /** Runs until the page is loaded. */
+  #loading: NodeJS.Timeout | undefined;
   #isReady = false;
 
   constructor(session: Session, extension: vscode.Uri) {
@@ -86,7 +93,11 @@ export class PreviewPanel implements vscode.Disposable {
         this.#refresh.request();
       }
     });
-    loadPage(panel, this.#extension, "preview", "Preview", "preview");
+    preparePanel(panel, this.#extension, "preview");
+    clearTimeout(this.#loading);
+    this.#loading = setTimeout(() => {
+      this.#load();
+    }, FIRST_MILLISECONDS);
     this.#name();
     if (uri !== undefined) {
       this.#follow(uri, {});
@@ -95,6 +106,7 @@ export class PreviewPanel implements vscode.Disposable {
 
   dispose(): void {
     this.#refresh.dispose();
+    clearTimeout(this.#loading);
     this.#panel?.dispose();
     vscode.Disposable.from(...this.#always).dispose();
   }
@@ -169,7 +181,7 @@ export class PreviewPanel implements vscode.Disposable {
         this.#isReady = true;
         if (this.#newest === undefined) {
           this.#refresh.request();
-        } else {
+        } else if (this.#newest !== this.#first) {
           // A page that was loaded again, in another window, has been told nothing.
           this.#post(this.#newest);
         }
@@ -229,8 +241,22 @@ export class PreviewPanel implements vscode.Disposable {
   /** Shows something, as soon as the page is there. */
   #show(message: ToPage): void {
     this.#newest = message;
+    if (this.#loading !== undefined && fitsInPage(message)) {
+      this.#load(message);
+      return;
+    }
     // VS Code keeps what is said to a page that is still being loaded, and says it as soon as that listens.
     this.#post(message);
+  }
+
+  /** Loads the page, which shows `first` at once. */
+  #load(first?: ToPage): void {
+    clearTimeout(this.#loading);
+    this.#loading = undefined;
+    this.#first = first;
+    if (this.#panel !== undefined) {
+      loadPage(this.#panel, this.#extension, "preview", "Preview", first);
+    }
   }
 
   #post(message: ToPage): void {

@@ -4,7 +4,7 @@ import * as path from "node:path";
 
 import * as vscode from "vscode";
 
-import { loadPage, panelBeside } from "../page";
+import { loadPage, panelBeside, preparePanel } from "../page";
 import type { Session } from "../session";
 import { type FromPage, type Page, QUESTIONS, type ToPage } from "./messages";
 import type { ResultsArguments, ResultsView } from "./view";
@@ -37,7 +37,8 @@ export class ResultsPanel implements vscode.Disposable {
         this.#panel = undefined;
       });
       this.#panel = panel;
-      loadPage(panel, this.#extension, "results", TITLE, "results");
+      preparePanel(panel, this.#extension, "results");
+      loadPage(panel, this.#extension, "results", TITLE);
     } else {
       this.#panel.reveal(undefined, true);
       await this.#ask();

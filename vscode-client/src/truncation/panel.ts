@@ -4,7 +4,7 @@ import * as path from "node:path";
 
 import * as vscode from "vscode";
 
-import { loadPage, panelBeside } from "../page";
+import { loadPage, panelBeside, preparePanel } from "../page";
 import type { LabOptions, LabResult } from "../protocol";
 import type { Session } from "../session";
 import type { FromPage, ToPage } from "./messages";
@@ -47,7 +47,8 @@ export class TruncationPanel implements vscode.Disposable {
         this.#uri = undefined;
       });
       this.#panel = panel;
-      loadPage(panel, this.#extension, "truncation", TITLE, "results");
+      preparePanel(panel, this.#extension, "results");
+      loadPage(panel, this.#extension, "truncation", TITLE);
     } else {
       this.#panel.reveal(undefined, true);
       void this.#explore();

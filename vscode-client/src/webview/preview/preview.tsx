@@ -8,6 +8,7 @@ import { listenForKeys } from "./keys";
 import { begin } from "./store";
 
 followTheme();
+// What the page is told from the start is in its first picture.
+begin();
 render(<App />, document.getElementById("root") as HTMLElement);
 listenForKeys();
-begin();

@@ -59,6 +59,9 @@ export const currentPart = computed<number | undefined>(() => {
 });
 
 export function begin(): void {
+  if (host.first !== undefined) {
+    receive(host.first);
+  }
   if (kept.choice !== undefined) {
     choice.value = kept.choice;
     host.post({ type: "choose", choice: kept.choice });

@@ -21,7 +21,20 @@ export function App() {
     <main class={isBusy.value ? "results busy" : "results"} aria-busy={isBusy.value}>
       {failure.value === "" ? null : (
         <div class="failure lonely" role="alert">
-          <p>{failure.value}</p>
+          <p>{failure.value.replace(/^\p{Ll}/u, (letter) => letter.toUpperCase())}</p>
+          {shown === undefined ? null : (
+            <button
+              type="button"
+              class="quiet"
+              aria-label="Dismiss"
+              title="Dismiss"
+              onClick={() => {
+                failure.value = "";
+              }}
+            >
+              <Icon name="close" />
+            </button>
+          )}
         </div>
       )}
       {shown === undefined ? (

@@ -6,7 +6,7 @@ import { followTheme } from "../shared/theme";
 import { App } from "./app";
 import { embeddedElement, embeddedSource } from "./embeddedPage";
 import { panelSource } from "./panelSource";
-import { asked, planning, running } from "./runs";
+import { asked, preparing, running } from "./runs";
 import { fail, show, source } from "./store";
 
 followTheme();
@@ -14,20 +14,25 @@ render(<App />, document.getElementById("root") as HTMLElement);
 const data = embeddedElement();
 if (data === undefined) {
   source.value = panelSource({
-    show,
+    show: (next, on) => {
+      preparing.value = "";
+      show(next, on);
+    },
     fail: (message) => {
-      planning.value = false;
+      preparing.value = "";
       fail(message);
     },
     running: (runs) => {
-      planning.value = false;
+      if (runs.length > 0) {
+        preparing.value = "";
+      }
       running.value = runs;
     },
     planning: () => {
-      planning.value = true;
+      preparing.value = "Rendering the rows, to say what the run takes …";
     },
     question: (question) => {
-      planning.value = false;
+      preparing.value = "";
       asked.value = question;
     },
   });

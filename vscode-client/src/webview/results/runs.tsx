@@ -9,8 +9,8 @@ import type { Question } from "./source";
 import { source } from "./store";
 
 export const running = signal<readonly RunningRun[]>([]);
-/** The rows of a run that was asked for are being rendered. */
-export const planning = signal(false);
+/** What is done before a run that was asked for goes on, in words. */
+export const preparing = signal("");
 /** What the reader is asked before a run begins. */
 export const asked = signal<Question | undefined>(undefined);
 
@@ -19,11 +19,11 @@ export function RunsGoingOn() {
   const live = source.value?.live;
   return (
     <>
-      {planning.value ? (
+      {preparing.value === "" ? null : (
         <p class="going-on" role="status">
-          Rendering the rows, to say what the run takes …
+          {preparing.value}
         </p>
-      ) : null}
+      )}
       {running.value.map(({ id, experiment, words, share, canCancel }) => (
         <div class="going-on" key={id}>
           <span>
@@ -60,6 +60,7 @@ export function RunQuestion() {
   }
   const answer = (yes: boolean): void => {
     asked.value = undefined;
+    preparing.value = yes ? "The run begins …" : "";
     source.value?.live?.confirm(question.id, yes);
   };
   return (

@@ -8,7 +8,9 @@ interface Panel {
 
 declare const acquireVsCodeApi: (() => Panel) | undefined;
 
-export interface Connection<FromPage> {
+export interface Connection<FromPage, ToPage = unknown> {
+  /** What was said to the page before it was there. */
+  first: ToPage | undefined;
   /** True when an editor shows the templates beside the page. */
   inEditor: boolean;
   post(message: FromPage): void;
@@ -27,7 +29,7 @@ type Answered = { type: "answer"; id: number; result?: unknown; error?: string }
 export function connect<ToPage, FromPage extends { type: string }>(
   received: (message: ToPage) => void,
   ended: () => void = () => undefined,
-): Connection<FromPage> {
+): Connection<FromPage, ToPage> {
   const waiting = new Map<number, { resolve(result: never): void; reject(error: Error): void }>();
   let asked = 0;
   const receive = (message: ToPage | Answered): void => {
@@ -44,8 +46,10 @@ export function connect<ToPage, FromPage extends { type: string }>(
     waiting.delete(id);
   };
   const link = typeof acquireVsCodeApi === "function" ? panelLink(acquireVsCodeApi(), receive) : socketLink(receive, ended);
+  const first = document.getElementById("first")?.textContent;
   return {
     ...link,
+    first: first === undefined ? undefined : (JSON.parse(first) as ToPage),
     ask: (question, argument) =>
       new Promise((resolve, reject) => {
         asked += 1;
@@ -55,7 +59,7 @@ export function connect<ToPage, FromPage extends { type: string }>(
   };
 }
 
-type Link = Omit<Connection<unknown>, "ask">;
+type Link = Omit<Connection<unknown>, "ask" | "first">;
 
 function panelLink(panel: Panel, receive: (message: never) => void): Link {
   window.addEventListener("message", (event: MessageEvent) => {

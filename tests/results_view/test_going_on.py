@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from promptls.experiments.events import Event, RowFinished
+from promptls.results_view.going_on import RunGoingOn, RunsGoingOn
+from support.experiment_folder import Folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path).write(settings="concurrency: 1", rows=6)
+
+
+async def test_a_run_is_followed_while_it_goes_on_and_no_longer(folder: Folder) -> None:
+    seconds = iter(range(1000))
+    runs = RunsGoingOn(folder.results, lambda: float(next(seconds)))
+    seen: list[RunGoingOn] = []
+
+    def look(event: Event) -> None:
+        if isinstance(event, RowFinished):
+            seen.extend(runs.look())
+
+    assert runs.look() == []
+    await folder.run(look)
+    assert [(each.experiment, each.total) for each in seen] == [("main", 6)] * len(seen)
+    dones = [each.done for each in seen]
+    assert dones == sorted(dones)
+    assert dones[0] >= 1
+    assert seen[0].rate is None
+    assert all(each.left == pytest.approx((6 - each.done) / each.rate) for each in seen if each.rate)
+    assert runs.look() == []
+
+
+async def test_a_run_that_was_broken_off_does_not_go_on(folder: Folder) -> None:
+    def stop(event: Event) -> None:
+        if isinstance(event, RowFinished):
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await folder.run(stop)
+    assert list(folder.results.glob("*.partial.jsonl"))
+    assert RunsGoingOn(folder.results).look() == []
