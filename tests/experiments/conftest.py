@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,3 +20,16 @@ def folder(tmp_path: Path) -> Folder:
 def server() -> Iterator[ModelServer]:
     with model_server() as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A Ray cluster of two nodes, each with one processor."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    from ray.cluster_utils import Cluster
+
+    node = {"num_cpus": 1, "object_store_memory": 80 * 1024 * 1024}
+    running = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
+    running.add_node(**node)
+    yield running
+    running.shutdown()

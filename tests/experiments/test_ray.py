@@ -17,7 +17,7 @@ import pytest
 from promptls.cli.main import main
 from promptls.experiments.events import Event, RowFinished, Stopped
 from promptls.experiments.runner import BudgetSpentError
-from promptls.models import ray_cluster
+from promptls.models import ray_nodes
 from promptls.models.model import ModelError
 from promptls.models.openai_compatible import OpenAiCompatible
 from promptls.models.ray_cluster import RayCluster, connected_cluster
@@ -31,20 +31,6 @@ ray: Any = pytest.importorskip("ray")
 pytestmark = pytest.mark.ray
 
 KEY = "sk-planted-5f2c9a7e41d08b36"
-MEGABYTE = 1024 * 1024
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    """A head and a second node, each with one processor."""
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    from ray.cluster_utils import Cluster
-
-    node = {"num_cpus": 1, "object_store_memory": 80 * MEGABYTE}
-    running = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
-    running.add_node(**node)
-    yield running
-    running.shutdown()
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +229,7 @@ def test_an_address_where_nothing_listens_is_said_before_anything_is_asked(
 
 
 async def test_without_ray_it_says_what_to_install(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_cluster, "find_spec", lambda _name: None)
+    monkeypatch.setattr(ray_nodes, "find_spec", lambda _name: None)
     with pytest.raises(Failure, match="needs the package `ray`") as failure:
         await folder.ask(engine="ray")
     assert failure.value.remedy == 'run `pip install "promptls[ray]"`'

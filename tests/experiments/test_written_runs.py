@@ -221,7 +221,7 @@ async def test_a_run_whose_function_or_prompt_changed_is_not_mixed_with_another(
         ("", {"max_tokens": 10}, "gives no number `input_tokens`"),
         ("", {"seed": 7}, "takes no `seed`"),
         ("", {"leave_one_out": True}, "whose prompts cannot be changed"),
-        ("", {"engine": "ray"}, "no Ray cluster is asked for"),
+        ("", {"ray_address": "127.0.0.1:1"}, "no Ray cluster can be reached"),
         ("", {"rows": "depth > 1"}, "cannot be answered for row 1"),
         ("", {"rows": "9,"}, "no row of the data set is chosen by `9,`"),
     ],
@@ -233,6 +233,28 @@ async def test_what_can_be_held_is_and_what_cannot_is_said(
     (project / "evals" / "evals.py").write_text(text)
     with pytest.raises(Failure, match=said):
         await run_here(request(project, concurrency=1, **more))
+
+
+async def test_no_key_is_kept_of_what_a_function_returns_or_raises(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-planted-3d1f84e6b07a92c5"
+    monkeypatch.setenv("OFFICE_KEY", key)
+    monkeypatch.setenv("OFFICE", key[::-1])
+    (project / "promptls.toml").write_text(
+        '[models.office]\nprovider = "openai"\nmodel = "small"\napi_key_env = "OFFICE"\n'
+    )
+    text = EVALS.replace("import asyncio, json", "import asyncio, json, os")
+    text = text.replace('"rate limit"', "os.environ['OFFICE_KEY']").replace(
+        '"response": text', '"response": [{"said": os.environ["OFFICE_KEY"]}, os.environ["OFFICE"]]'
+    )
+    (project / "evals" / "evals.py").write_text(text)
+    finished = await run_in_process(request(project), lambda _: None)
+    written = [path.read_text("utf-8") for path in (project / "experiments").iterdir()]
+    assert not [content for content in written if key in content or key[::-1] in content]
+    table = Path(finished.results).read_text("utf-8")
+    assert "RuntimeError: [key]" in table
+    assert '""said"": ""[key]""' in table
 
 
 async def test_a_seed_reaches_the_function_and_a_retry(project: Path) -> None:

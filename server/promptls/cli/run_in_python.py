@@ -48,6 +48,7 @@ def _heading(ready: PreparedWritten, folder: Path) -> str:
     chosen = f" ({rows.choice.text})" if rows.choice.expression else ""
     calls = counted(ready.planned.calls, "call")
     asked = f", {ready.plan.told_model}" if ready.plan.told_model else ""
+    asked += " on Ray" if ready.plan.engine == "ray" else ""
     repeats = f", {ready.plan.repeats} times each" if ready.plan.repeats > 1 else ""
     return f"{counted(ready.planned.rows, 'row')}{source}{chosen}{asked}{repeats}: {calls} of the function"
 

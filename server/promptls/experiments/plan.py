@@ -21,7 +21,7 @@ from promptls.experiments.seen_keys import SeenKeys
 from promptls.metrics.binding import check_binding
 from promptls.metrics.loading import load_metric
 from promptls.metrics.metric import Metric
-from promptls.models.ray_cluster import check_cluster
+from promptls.models.ray_nodes import check_cluster
 from promptls.models.reference import ModelReference
 from promptls.models.registry import check_model
 from promptls.text.failure import FilePlace, WrongUse

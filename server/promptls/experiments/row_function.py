@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from promptls.metrics.metric import in_thread
+from promptls.models.keys import key_mask
 
 
 class RowOutcome(NamedTuple):
@@ -39,9 +40,11 @@ class RowFunction:
             return RowOutcome(self._checked(value), None)
         except asyncio.TimeoutError as error:
             said = f"TimeoutError: {error}" if str(error) or self.timeout is None else None
-            return failed_row(row, said or f"it took longer than {self.timeout:g} seconds")
+            return failed_row(
+                row, key_mask().mask(said) if said else f"it took longer than {self.timeout:g} seconds"
+            )
         except Exception as error:  # noqa: BLE001 - a row that fails must not end the run
-            return failed_row(row, f"{type(error).__name__}: {error}")
+            return failed_row(row, key_mask().mask(f"{type(error).__name__}: {error}"))
 
     async def _value(self, row: Any) -> Any:
         if inspect.iscoroutinefunction(self.function):

@@ -16,6 +16,8 @@ from promptls.experiments.written_module import loaded_module, value_of
 from promptls.experiments.written_rows import FileRows, WrittenRows
 from promptls.meaning.template import Template
 from promptls.metrics.metric import Metric
+from promptls.models.ray_nodes import check_cluster
+from promptls.settings.header import Engine
 from promptls.text.failure import Failure, FilePlace, WrongUse
 from promptls.workspace.disk import read_text, source_of
 from promptls.workspace.project_settings import find_project
@@ -47,6 +49,9 @@ class WrittenPlan:
     """The model that the function was told to ask, by whoever runs it or by the project."""
     repeats: int = 1
     """How often the function is called with each row."""
+    engine: Engine = "local"
+    """Where the function is called: in this process, or on the nodes of a Ray cluster."""
+    ray_address: str | None = None
 
     def arguments_of(self, repeat: int) -> dict[str, Any]:
         """What the function is called with beside a row; with a seed, each repeat has the next one."""
@@ -90,7 +95,18 @@ def written_plan(experiment: PythonExperiment, request: RunRequest) -> WrittenPl
         told or experiment.name,
         told,
         request.repeats or 1,
+        *_engine(prompt, request),
     )
+
+
+def _engine(prompt: Path, request: RunRequest) -> tuple[Engine, str | None]:
+    """Where the function is called, and the address of the cluster; raises Failure where there is no Ray."""
+    settings = find_project(prompt).settings
+    engine: Engine = request.engine or ("ray" if request.ray_address else settings.engine)
+    address = request.ray_address or settings.ray.address
+    if engine == "ray":
+        check_cluster(address)
+    return engine, address
 
 
 def _choice(experiment: PythonExperiment, request: RunRequest) -> RowChoice:
@@ -104,12 +120,6 @@ def _choice(experiment: PythonExperiment, request: RunRequest) -> RowChoice:
 def _check_options(experiment: PythonExperiment, request: RunRequest) -> None:
     """Raises WrongUse for what only an experiment that a prompt declares can be asked."""
     place = FilePlace(experiment.file, experiment.line)
-    if request.engine == "ray" or request.ray_address is not None:
-        raise WrongUse(
-            f"the experiment `{experiment.name}` is a Python function, which no Ray cluster is asked for",
-            place,
-            "use Ray inside the function, or let the prompt declare the experiment",
-        )
     if request.leave_one_out:
         raise WrongUse(
             f"the experiment `{experiment.name}` is a Python function, whose prompts cannot be changed",

@@ -129,6 +129,8 @@ def _again(request: RunRequest, header: Mapping[str, Any], folder: Path) -> Writ
         seed=settings.get("seed"),
         repeats=settings.get("repeats"),
         rows=(header.get("dataset") or {}).get("rows"),
+        # A run on a cluster goes on there, unless somebody says otherwise.
+        engine=request.engine or settings.get("engine"),
     )
     path = Path(os.path.normpath(folder / written_in))
     return WrittenRequest(again, _in_file(path, header["experiment"]))

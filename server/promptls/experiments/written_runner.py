@@ -17,7 +17,8 @@ from promptls.experiments.disk_sync import synced
 from promptls.experiments.events import Event, Finished, RowFinished, Started, Stopped
 from promptls.experiments.journal import Journal, create_journal
 from promptls.experiments.manifest import ended_manifest, write_manifest
-from promptls.experiments.row_function import RowFunction, RowOutcome, failed_row
+from promptls.experiments.row_caller import RowCall, row_caller
+from promptls.experiments.row_function import RowOutcome, failed_row
 from promptls.experiments.row_result import RowResult, Score
 from promptls.experiments.tally import Totals, described_metric
 from promptls.experiments.under_way import LEFT_ERROR
@@ -27,7 +28,9 @@ from promptls.experiments.written_prepare import PreparedWritten
 from promptls.experiments.written_rows import NumberedRow
 from promptls.experiments.written_table import good_rows, write_written_table
 from promptls.metrics.metric import Metric
+from promptls.models.keys import key_mask
 from promptls.text.failure import Failure, FilePlace, WrongUse
+from promptls.workspace.project_settings import find_project
 
 
 async def run_written(prepared: PreparedWritten, on_event: Callable[[Event], None]) -> Finished:
@@ -82,6 +85,8 @@ class _Run:
         self._began = time.perf_counter()
         self._done = 0
         self._spending = Spending(prepared.budget)
+        models = find_project(prepared.plan.prompt).settings.models.values()
+        self._mask = key_mask(variables=[model.api_key_env for model in models if model.api_key_env])
         self._left = {(call.number, call.repeat) for call in prepared.left}
 
     async def to_its_end(self, begun: dict[str, Any]) -> Finished:
@@ -110,24 +115,21 @@ class _Run:
 
     async def _call_all(self) -> None:
         plan, request = self._plan, self._request
-        functions = [
-            RowFunction(plan.function, (), plan.arguments_of(repeat), plan.model, request.timeout)
-            for repeat in range(1, plan.repeats + 1)
-        ]
-        at_once = request.concurrency or (DEFAULT_CONCURRENCY if plan.is_asynchronous else 1)
         due = (
-            (row, repeat, function)
+            (row, repeat)
             for row in plan.rows
-            for repeat, function in enumerate(functions, start=1)
+            for repeat in range(1, plan.repeats + 1)
             if self._prepared.is_due(row, repeat)
         )
-        async with synced(self._journal.sync):
-            await done_at_once(lambda: self._work(due), at_once)
+        most = min(request.concurrency or DEFAULT_CONCURRENCY, self._prepared.results)
+        async with row_caller(plan, request.timeout, most) as caller, synced(self._journal.sync):
+            at_once = request.concurrency or caller.at_once
+            await done_at_once(lambda: self._work(due, caller.call), at_once)
         what = "rows" if plan.repeats == 1 else "results"
         check_spending(self._spending, self._journal, self._prepared.results, what)
 
-    async def _work(self, due: Iterator[tuple[NumberedRow, int, RowFunction]]) -> None:
-        for row, repeat, function in due:
+    async def _work(self, due: Iterator[tuple[NumberedRow, int]], call: RowCall) -> None:
+        for row, repeat in due:
             if (row.number, repeat) in self._left:
                 result = self._result(row, repeat, failed_row(row.row, LEFT_ERROR))
                 self._journal.append(result)
@@ -138,7 +140,7 @@ class _Run:
                 return
             model = self._plan.asked_model
             self._journal.note_call(row.number, model, repeat, model, None)
-            outcome = await function.call(row.row)
+            outcome = await call(row.row, repeat)
             result = self._result(row, repeat, outcome)
             self._journal.append(result)
             self._settle(expected, result)
@@ -186,7 +188,7 @@ class _Run:
         given = outcome.result
         columns = given if isinstance(given, dict) else dict(given.model_dump())
         # What a file can hold of it: a run that is gone on with reads it back from there.
-        values: dict[str, Any] = json.loads(json_line(flat_row(columns)))
+        values: dict[str, Any] = self._mask.mask_all(json.loads(json_line(flat_row(columns))))
         scores = {
             name: Score(values[name], values.get(f"{name}_reason"))
             for name in map(str, columns)
@@ -202,7 +204,7 @@ class _Run:
             repeat,
             values,
             scores=scores,
-            error=outcome.error,
+            error=None if outcome.error is None else self._mask.mask(outcome.error),
             input_tokens=_whole(values.get("input_tokens")),
             output_tokens=_whole(values.get("output_tokens")),
             cost=_number(values.get("cost")),

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from promptls.models.model import ModelError
 from promptls.models.providers import TABLE
@@ -82,6 +83,16 @@ class KeyMask:
                 text = CUT.join(map(partial(_without_beginning, secret), text.split(CUT)))
         return text
 
+    def mask_all(self, value: Any) -> Any:
+        """A value of JSON with every text in it masked, also those that are keys of a mapping."""
+        if isinstance(value, str):
+            return self.mask(value)
+        if isinstance(value, list):
+            return [self.mask_all(item) for item in value]
+        if isinstance(value, dict):
+            return {self.mask_all(key): self.mask_all(item) for key, item in value.items()}
+        return value
+
 
 def _without_beginning(secret: str, text: str) -> str:
     """`text` without the beginning of the secret at its end."""
@@ -92,10 +103,12 @@ def _without_beginning(secret: str, text: str) -> str:
 
 
 def key_mask(
-    references: Iterable[ModelReference] = (), environment: Mapping[str, str] = os.environ
+    references: Iterable[ModelReference] = (),
+    environment: Mapping[str, str] = os.environ,
+    variables: Iterable[str] = (),
 ) -> KeyMask:
-    """The mask of the keys of these models, and of what else in the environment is a secret by its name."""
-    named = {name for reference in references for name in variables_of(reference)}
+    """The mask of the keys of these models, of `variables`, and of what else is a secret by its name."""
+    named = {*variables, *(name for reference in references for name in variables_of(reference))}
     found = {
         value.strip()
         for name, value in environment.items()

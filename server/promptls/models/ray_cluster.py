@@ -1,82 +1,26 @@
-"""The nodes of a Ray cluster, with a worker on each that asks the models of one run."""
+"""The models of a run on the nodes of a Ray cluster, with a worker on each that asks them."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import os
-import socket
-from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
-from importlib.util import find_spec
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-import promptls
 from promptls.models.keys import variables_of
-from promptls.models.model import Completion, Embeddings, ModelError
+from promptls.models.model import Completion, Embeddings
 from promptls.models.providers import TABLE
-from promptls.models.ray_worker import Declined, ModelWorker, Opened
+from promptls.models.ray_nodes import RayNodes
+from promptls.models.ray_worker import ModelWorker
 from promptls.models.reference import ModelReference
-from promptls.text.failure import Failure, WrongUse
-
-# Seconds that a node has for starting a process and loading promptls in it.
-START_SECONDS = 120.0
-
-# Seconds that the head of a cluster has for taking a connection.
-REACH_SECONDS = 5.0
-
-# Bytes for the objects of a cluster that is started here: rows and answers are small, and travel in messages.
-OBJECT_BYTES = 80 * 1024 * 1024
-
-# Seconds that the models of a worker have for ending.
-END_SECONDS = 0.3
-
-# Calls of one worker that may go on at the same time.
-MOST_CALLS = 10_000
-
-# `auto` and `local` are Ray's own words, for the cluster of this machine and for a new one.
-_WORDS = ("auto", "local")
 
 
-class _Worker:
-    """One actor of the cluster, and how many requests each of its models has."""
-
-    def __init__(self, actor: Any, node: str) -> None:
-        self.actor = actor
-        self.node = node
-        self.at_once: Mapping[str, int | None] = {}
-        self.busy: Counter[str] = Counter()
-
-
-class RayCluster:
-    """A connection to a cluster. Every request goes to the worker that has the fewest of that model."""
-
-    def __init__(self, references: Sequence[ModelReference], most: int, *, is_own: bool) -> None:
-        """`most` is how many workers are of any use; a connection that `is_own` is closed with the rest."""
-        self._references = references
-        self._most = most
-        self._is_own = is_own
-        self._workers: list[_Worker] = []
-        self._starting = asyncio.Lock()
+class RayCluster(RayNodes):
+    """The models of a run, open on the nodes of a cluster."""
 
     def most_at_once(self, name: str) -> int | None:
         """How many requests all workers together work on at a time; None is as many as come."""
         counts = [worker.at_once[name] for worker in self._workers]
         return None if None in counts else sum(count or 0 for count in counts)
-
-    async def start(self) -> None:
-        """Each node that has processors for Ray has a worker with open models.
-
-        Raises `ModelError` where a model cannot be had on a node, and `Failure` where a node has no promptls,
-        or another release of it.
-        """
-        import ray
-
-        known: Callable[[], list[dict[str, Any]]] = ray.nodes
-        alive = [node for node in known() if node["Alive"]]
-        nodes = [node for node in alive if node["Resources"].get("CPU")] or alive
-        self._workers = list(await asyncio.gather(*(self._started(node) for node in nodes[: self._most])))
 
     async def complete(
         self,
@@ -86,174 +30,26 @@ class RayCluster:
         json_schema: Mapping[str, Any] | None,
     ) -> Completion:
         """The answer of the model `name`; raises `ModelError`, one worth a retry where a node was lost."""
-        answer = await self._asked(
+        answer = await self.asked(
             name, lambda actor: actor.complete.remote(name, list(messages), dict(parameters), json_schema)
         )
         return cast("Completion", answer)
 
     async def embed(self, name: str, texts: Sequence[str]) -> Embeddings:
         """The vectors that the model `name` makes of the texts; raises `ModelError` as `complete`."""
-        return cast(
-            "Embeddings", await self._asked(name, lambda actor: actor.embed.remote(name, list(texts)))
-        )
-
-    async def _asked(self, name: str, ask: Callable[[Any], Any]) -> Any:
-        import ray
-
-        worker = await self._least_busy(name)
-        worker.busy[name] += 1
-        request = ask(worker.actor)
-        try:
-            outcome = await _of(request)
-        except asyncio.CancelledError:
-            ray.cancel(request)
-            raise
-        except ray.exceptions.RayError as error:
-            if worker in self._workers:
-                self._workers.remove(worker)
-            raise ModelError(
-                f"the node {worker.node} of the Ray cluster was lost: {type(error).__name__}",
-                "see `ray status`",
-                retryable=True,
-            ) from None
-        finally:
-            worker.busy[name] -= 1
-        if isinstance(outcome, Declined):
-            raise outcome.error()
-        return outcome
-
-    async def close(self, *, at_once: bool = False) -> None:
-        """The workers are gone, and the connection where this run made it; `at_once` soon, not yet."""
-        import ray
-
-        workers, self._workers = self._workers, []
-        ends = [_of(worker.actor.close.remote()) for worker in workers]
-        with suppress(asyncio.TimeoutError, asyncio.CancelledError):
-            await asyncio.wait_for(asyncio.gather(*ends, return_exceptions=True), END_SECONDS)
-        for worker in workers:
-            ray.kill(worker.actor)
-        if self._is_own:
-            ending = asyncio.ensure_future(asyncio.to_thread(ray.shutdown))
-            # Whoever has cancelled a run waits for what it says of its rows, and for no cluster.
-            await asyncio.wait({ending}, timeout=END_SECONDS if at_once else None)
-
-    async def _least_busy(self, name: str) -> _Worker:
-        async with self._starting:
-            if not self._workers:
-                await self.start()
-        return min(self._workers, key=lambda worker: worker.busy[name])
-
-    async def _started(self, node: Mapping[str, Any]) -> _Worker:
-        import ray
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-        place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-        # A worker waits for answers most of the time, and must not wait itself until a processor is free.
-        made = ray.remote(ModelWorker).options(
-            num_cpus=0, max_concurrency=MOST_CALLS, scheduling_strategy=place
-        )
-        worker = _Worker(made.remote(), str(node["NodeManagerAddress"]))
-        try:
-            # Ray logs the `runtime_env` of an actor, but no arguments of its calls.
-            opening = worker.actor.open.remote(list(self._references), _environment(self._references))
-            opened = await asyncio.wait_for(_of(opening), START_SECONDS)
-        except (asyncio.TimeoutError, ray.exceptions.RayError) as error:
-            words = str(error).strip().splitlines()
-            raise Failure(
-                f"the node {worker.node} of the Ray cluster starts no worker: "
-                f"{words[-1] if words else type(error).__name__}",
-                remedy=f"install promptls {promptls.__version__} with the same extras on every node",
-            ) from None
-        if isinstance(opened, Declined):
-            raise ModelError(f"{opened.message} (on the node {worker.node})", opened.remedy)
-        opened = cast("Opened", opened)
-        if opened.version != promptls.__version__:
-            raise Failure(
-                f"the node {worker.node} of the Ray cluster has promptls {opened.version}, "
-                f"and this is {promptls.__version__}",
-                remedy="install the same release everywhere",
-            )
-        worker.at_once = opened.most_at_once
-        return worker
+        return cast("Embeddings", await self.asked(name, lambda actor: actor.embed.remote(name, list(texts))))
 
 
 async def connected_cluster(
     references: Sequence[ModelReference], address: str | None, most: int
 ) -> RayCluster:
-    """The cluster at `address`, with its workers started.
+    """The cluster at `address`, with `most` workers that have the models open; see `RayNodes.connect`.
 
-    Without an address it is the one that the program is connected to already, else that of `RAY_ADDRESS`,
-    else the one that runs on this machine, else a new one that ends with the run. Raises `Failure` where Ray
-    is not installed or the address cannot be reached, and as `RayCluster.start`.
+    Raises as `RayNodes.connect`, and `ModelError` where a model cannot be had on a node.
     """
-    check_cluster(address)
-    # A run tells nobody about itself.
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # What Ray's C++ part warns of goes to the error stream, and says nothing that a failure does not.
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
-    import ray
-
-    is_own = not ray.is_initialized()
-    if is_own:
-        await asyncio.to_thread(_connect, address)
-    cluster = RayCluster(references, most, is_own=is_own)
-    try:
-        await cluster.start()
-    except BaseException:
-        await cluster.close()
-        raise
+    cluster = RayCluster(ModelWorker, (list(references), _environment(references)), most)
+    await cluster.connect(address)
     return cluster
-
-
-def check_cluster(address: str | None) -> None:
-    """Raises `Failure` where Ray is not installed, or nothing listens at the address; nothing is started."""
-    if find_spec("ray") is None:
-        raise Failure("the engine `ray` needs the package `ray`", remedy='run `pip install "promptls[ray]"`')
-    named = _named(address)
-    if not named or named in _WORDS:
-        return
-    host, _, port = named.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdigit():
-        raise WrongUse(
-            f"`{named}` is no address of a Ray cluster",
-            remedy="write it as `host:6379`, or as `ray://host:10001` for a cluster of another network",
-        )
-    # Ray itself would try for half a minute, and then end the whole process.
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), REACH_SECONDS).close()
-    except (OSError, OverflowError) as error:
-        words = getattr(error, "strerror", None) or str(error)
-        raise Failure(
-            f"no Ray cluster can be reached at `{named}`: {words.lower()}",
-            remedy="check the address with `ray status`, or start a cluster with `ray start --head`",
-        ) from None
-
-
-def _connect(address: str | None) -> None:
-    import ray
-
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
-    named = _named(address)
-    try:
-        if named and named != "local":
-            ray.init(named, **quiet)
-            return
-        if not named:
-            with suppress(ConnectionError):
-                ray.init("auto", **quiet)
-                return
-        ray.init("local", include_dashboard=False, object_store_memory=OBJECT_BYTES, **quiet)
-    except (ConnectionError, RuntimeError, ValueError, ImportError) as error:
-        words = str(error).strip().splitlines()
-        raise Failure(
-            f"the Ray cluster{f' at `{named}`' if named else ''} takes no connection"
-            f"{f': {words[0]}' if words else ''}",
-            remedy="check that it runs, with the same releases of Ray and Python, with `ray status`",
-        ) from None
-
-
-def _named(address: str | None) -> str:
-    return address or os.environ.get("RAY_ADDRESS", "").strip()
 
 
 def _environment(references: Sequence[ModelReference]) -> dict[str, str]:
@@ -263,7 +59,3 @@ def _environment(references: Sequence[ModelReference]) -> dict[str, str]:
     if any(each.provider == "bedrock" for each in references):
         names |= {name for name in os.environ if name.startswith("AWS_")}
     return {name: os.environ[name] for name in names if name in os.environ}
-
-
-def _of(request: Any) -> Awaitable[Any]:
-    return asyncio.wrap_future(request.future())
