@@ -52,6 +52,11 @@ FIXES = {
         "- {name: part, role: user, content: a}\n",
         "Add a name",
     ),
+    "a part in braces behind an anchor without a name": (
+        "- &a {role: user, content: a}\n",
+        "- &a {name: part, role: user, content: a}\n",
+        "Add a name",
+    ),
     "a key goes with its whole line break": (
         "- name: a\r\n  content: b\r\n  tokens: [1]\r\n",
         "- name: a\r\n  content: b\r\n",

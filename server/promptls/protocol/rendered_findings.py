@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from promptls.meaning.kind import Kind
+from promptls.meaning.template import Template
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rules.rule import Finding
 from promptls.text.span import Span
@@ -49,13 +50,13 @@ class RenderedFindings:
     def rendered(self, snapshot: Snapshot, path: str, made: FileRendering) -> None:
         """The file was rendered, as it was in `snapshot`; its diagnostics follow where they change.
 
-        A file that has been edited since keeps what is known of it until it is rendered again.
+        A file that has been edited since, or one that it includes, keeps what is known of it until it is
+        rendered again.
         """
         from promptls.rules.check_rendering import check_rendering
 
         current = self._session.snapshot
-        opened, then = current.open_files.get(path), snapshot.open_files.get(path)
-        if opened is None or then is None or opened.template is not then.template:
+        if path not in current.open_files or _texts(current, path) != _texts(snapshot, path):
             return
         try:
             found = () if current.kind(path) is Kind.OTHER else check_rendering(current, path, made)
@@ -69,3 +70,12 @@ class RenderedFindings:
     def file_closed(self, path: str) -> None:
         """Forget the file."""
         self._found.pop(path, None)
+
+
+def _texts(snapshot: Snapshot, path: str) -> dict[str, Template]:
+    """The open texts that the file is rendered from: its own, and those of what it includes."""
+    return {
+        each: snapshot.open_files[each].template
+        for each in snapshot.included(path)
+        if each in snapshot.open_files
+    }

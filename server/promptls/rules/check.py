@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from promptls.meaning.kind import Kind
+from promptls.rules.example_findings import in_examples
 from promptls.rules.file_findings import in_files
 from promptls.rules.kept_findings import Choice, in_chunks, in_declared, in_names
 from promptls.rules.registry import RULES
@@ -44,6 +45,7 @@ def check(snapshot: Snapshot, path: str, *, suppressed: bool = False) -> tuple[F
     context = FileContext(snapshot, path, template, kind, project)
     findings = in_files(context, choice)
     root = template.source.root
+    findings += in_examples(context, choice)
     findings += in_chunks(root, choice)
     if choice.in_declared:
         findings += in_declared(root, choice, template.declarations)
@@ -92,6 +94,7 @@ def _choice(project: Project, kind: Kind) -> Choice:
         tuple(each for each in in_chunks if not each[0].reads_prose),
         tuple(each for each in rules if each[0].check_declared is not None),
         tuple(each for each in rules if each[0].check_names is not None),
+        tuple(each for each in rules if each[0].check_examples is not None),
         {rule.name: rule for rule, _ in rules},
     )
     _choices.insert(0, choice)

@@ -43,26 +43,37 @@ examples:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from promptls.meaning.canonical import canonical_text
+from promptls.meaning.header import Example, kept_with_example
 from promptls.rules.aspects import declarations
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, RelatedPlace, Rule
+from promptls.text.span import Span
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The examples whose inputs stood before."""
     output = context.template.declarations.data.get("output_key")
-    seen: dict[str, tuple[int, Any]] = {}
-    for number, example in enumerate(context.template.declarations.examples, start=1):
-        inputs = {key: value for key, value in example.data.items() if key != output}
-        key = canonical_text(inputs)
-        span = example.entries[0].key.span if example.entries else example.span
-        if inputs and key in seen:
-            earlier, place = seen[key]
-            related = RelatedPlace(context.path, place, f"example {earlier}")
-            yield Finding(span, f"example {number} has the inputs of example {earlier}", related=(related,))
-        seen.setdefault(key, (number, span))
+    output = output if isinstance(output, str) else None
+    seen: dict[str, Example] = {}
+    for example in context.template.declarations.examples:
+        inputs = _inputs(example, output)
+        earlier = seen.setdefault(inputs, example)
+        if inputs and earlier is not example:
+            related = RelatedPlace(context.path, _place(earlier), f"example {earlier.number}")
+            message = f"example {example.number} has the inputs of example {earlier.number}"
+            yield Finding(_place(example), message, related=(related,))
+
+
+@kept_with_example
+def _inputs(example: Example, output: str | None) -> str:
+    """The inputs of an example as one text; empty where it has none."""
+    inputs = {key: value for key, value in example.data.items() if key != output}
+    return canonical_text(inputs) if inputs else ""
+
+
+def _place(example: Example) -> Span:
+    return example.entries[0].key.span if example.entries else example.span
 
 
 RULE = Rule(

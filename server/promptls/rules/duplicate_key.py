@@ -31,17 +31,37 @@ output_key: answer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from promptls.meaning.branches import are_exclusive, chunk_branches
+from promptls.meaning.branches import chunk_branches
 from promptls.meaning.kind import Kind
 from promptls.rules.aspects import declarations
 from promptls.rules.mapping_edits import removed_item
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Fix, Rule
-from promptls.syntax.yaml.nodes import Mapping, Node, Sequence, key_text, scalar_text
+from promptls.syntax.yaml.nodes import (
+    Collection,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    kept_with_node,
+    key_text,
+    scalar_text,
+)
 from promptls.text.span import Span
 
-_Exclude = Callable[[Span, Span], bool]
+
+class _Twice(NamedTuple):
+    """A key that stands twice in one mapping: where it stands first, and where again."""
+
+    key: str
+    first: Span
+    again: Span
+
+    def shifted(self, by: int) -> _Twice:
+        """The same, that many characters further on."""
+        return _Twice(self.key, self.first.shifted(by), self.again.shifted(by))
 
 
 def check(context: FileContext) -> Iterator[Finding]:
@@ -49,31 +69,43 @@ def check(context: FileContext) -> Iterator[Finding]:
     tree = context.template.declarations.tree
     if tree is None:
         return
-    excludes = _excludes(context) if context.kind in {Kind.OBJECT, Kind.EVALUATION} else None
-    yield from _in(tree, excludes)
+    twice = _placed(tree)
+    branches = None
+    if twice and context.kind in {Kind.OBJECT, Kind.EVALUATION}:
+        branches = chunk_branches(context.template.source.first_chunk)
+    for key, first, again in twice:
+        if branches is None or not branches.exclude(first.start, again.start):
+            yield Finding(again, f"`{key}` stands twice; YAML drops the first one")
     names = tree.value("input_keys")
     if isinstance(names, Sequence):
         yield from _in_list(context, names)
 
 
-def _excludes(context: FileContext) -> _Exclude:
-    branches = chunk_branches(context.template.source.first_chunk)
-    return lambda one, other: are_exclusive(branches.at(one.start), branches.at(other.start))
+def _placed(node: Node) -> tuple[_Twice, ...]:
+    """The keys that stand twice anywhere in a node, where they stand now."""
+    if isinstance(node, Scalar):
+        return ()
+    found = _in(node)
+    by = node.span.start - node.core.span.start
+    return tuple([each.shifted(by) for each in found]) if found and by else found
 
 
-def _in(node: Node, excludes: _Exclude | None) -> Iterator[Finding]:
+@kept_with_node
+def _in(node: Collection) -> tuple[_Twice, ...]:
+    found: list[_Twice] = []
     if isinstance(node, Mapping):
         seen: dict[str, Span] = {}
         for entry in node.entries:
             key = key_text(entry)
             if key is not None and key != "<<":
                 first = seen.setdefault(key, entry.key.span)
-                if first != entry.key.span and not (excludes and excludes(first, entry.key.span)):
-                    yield Finding(entry.key.span, f"`{key}` stands twice; YAML drops the first one")
-            yield from _in(entry.value, excludes)
-    elif isinstance(node, Sequence):
+                if first != entry.key.span:
+                    found.append(_Twice(key, first, entry.key.span))
+            found += _placed(entry.value)
+    else:
         for item in node.items:
-            yield from _in(item, excludes)
+            found += _placed(item)
+    return tuple(found)
 
 
 def _in_list(context: FileContext, names: Sequence) -> Iterator[Finding]:

@@ -11,7 +11,8 @@ An evaluation prompt is asked for its first row, as OpenCompass asks it: reporte
 make fail, such as a training row that is not there, or an answer that no label has.
 
 Where the values are made up, because nobody has given data, only time and memory are reported.
-What another rule finds on the line without rendering is left to that rule.
+What another rule finds on the line without rendering is left to that rule, and so are errors of syntax
+in an included file that is open itself.
 
 ## Why is this bad?
 
@@ -67,7 +68,7 @@ _IN_HEADER: Final = {"functions": "functions"}
 def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[Finding]:
     """The failure of a rendering that did not come as far as YAML."""
     failure = rendering.failure
-    if failure is None:
+    if failure is None or _is_found_there(context, failure):
         return
     if failure.kind in _IN_HEADER:
         span = context.template.declarations.value_span(_IN_HEADER[failure.kind])
@@ -82,6 +83,15 @@ def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[
         span, related = _places(context, failure)
         if not _is_known(context, span):
             yield Finding(span, f"with {sample_words(rendering.sample)}: {failure.message}", related=related)
+
+
+def _is_found_there(context: FileContext, failure: RenderFailure) -> bool:
+    """Whether the failure is an error of syntax in an included file that is open, and says so itself."""
+    path = failure.path
+    if path is None or path == context.path or path not in context.snapshot.open_files:
+        return False
+    other = context.snapshot.template(path)
+    return other is not None and bool(other.syntax_problems) and context.snapshot.kind(path) is not Kind.OTHER
 
 
 def _places(context: FileContext, failure: RenderFailure) -> tuple[Span, tuple[RelatedPlace, ...]]:

@@ -47,6 +47,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from promptls.meaning.header import Example, kept_with_example
 from promptls.rules.aspects import declarations
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import key_text
@@ -56,20 +57,28 @@ def check(context: FileContext) -> Iterator[Finding]:
     """The outputs that differ in form from the first one."""
     data = context.template.declarations.data
     output = data.get("output_key")
+    if not isinstance(output, str):
+        return
     is_json = str(data.get("output_type", "")).lower() == "json"
     first, first_number = None, 0
-    for number, example in enumerate(context.template.declarations.examples, start=1):
-        entry = next((entry for entry in example.entries if key_text(entry) == output), None)
-        if entry is None:
-            continue
-        form = _form(example.data.get(str(output)), is_json=is_json)
-        if is_json and form == "text":
+    for example in context.template.declarations.examples:
+        form = _output_form(example, output, is_json)
+        if form is None or (is_json and form == "text"):
             continue  # that it is no JSON is told by `invalid-example-output`
         if first is None:
-            first, first_number = form, number
+            first, first_number = form, example.number
         elif form != first:
-            message = f"the output of example {number} has {form}; that of example {first_number} has {first}"
+            entry = next(entry for entry in example.entries if key_text(entry) == output)
+            message = f"the output of example {example.number} has {form}; that of example {first_number} has {first}"
             yield Finding(entry.value.span, message)
+
+
+@kept_with_example
+def _output_form(example: Example, output: str, is_json: bool) -> str | None:
+    """The form of the example's output; None where it has none."""
+    if all(key_text(entry) != output for entry in example.entries):
+        return None
+    return _form(example.data.get(output), is_json=is_json)
 
 
 def _form(value: Any, *, is_json: bool) -> str:

@@ -50,31 +50,32 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any, Final
 
+from promptls.meaning.header import Example
 from promptls.meaning.schema_error import schema_error
-from promptls.rules.aspects import declarations
 from promptls.rules.declared_types import declared_types, is_of_type
-from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.rules.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import key_text
 
 
-def check(context: FileContext) -> Iterator[Finding]:
-    """The inputs of examples that do not fit their schemas."""
+def _schemas(context: FileContext) -> dict[str, dict[str, Any]] | None:
+    """The schemas of the inputs that have one; None where none has."""
     declared = context.template.declarations
-    schemas = {key.name: key.schema for key in declared.inputs or () if key.schema}
-    if not schemas:
-        return
-    for number, example in enumerate(declared.examples, start=1):
-        for entry in example.entries:
-            name = key_text(entry)
-            if name not in schemas or name not in example.data:
-                continue
-            value = example.data[name]
-            wrong = "" if _plainly_fits(value, schemas[name]) else schema_error(value, schemas[name])
-            if wrong and isinstance(value, date):
-                wrong = "YAML reads it as a date; quote it"
-            if wrong:
-                span = entry.key.span if entry.value.span.is_empty() else entry.value.span
-                yield Finding(span, f"`{name}` of example {number} is not as declared: {wrong}")
+    return {key.name: key.schema for key in declared.inputs or () if key.schema} or None
+
+
+def check(_text: str, example: Example, schemas: Mapping[str, dict[str, Any]]) -> Iterator[Finding]:
+    """The inputs of an example that do not fit their schemas."""
+    for entry in example.entries:
+        name = key_text(entry)
+        if name not in schemas or name not in example.data:
+            continue
+        value = example.data[name]
+        wrong = "" if _plainly_fits(value, schemas[name]) else schema_error(value, schemas[name])
+        if wrong and isinstance(value, date):
+            wrong = "YAML reads it as a date; quote it"
+        if wrong:
+            span = entry.key.span if entry.value.span.is_empty() else entry.value.span
+            yield Finding(span, f"`{name}` of example {example.number} is not as declared: {wrong}")
 
 
 def _plainly_fits(value: Any, schema: Mapping[str, Any]) -> bool:
@@ -91,6 +92,5 @@ RULE = Rule(
     severity="warning",
     module=__name__,
     kinds=DECLARING_KINDS,
-    check=check,
-    looks_at=(declarations,),
+    check_examples=CheckExamples(_schemas, check),
 )

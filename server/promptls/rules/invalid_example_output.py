@@ -47,36 +47,49 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from promptls.meaning.header import Example
 from promptls.meaning.schema_error import schema_error
-from promptls.rules.aspects import declarations
-from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.rules.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import key_text
 from promptls.text.span import Span
 
 
-def check(context: FileContext) -> Iterator[Finding]:
-    """The outputs of examples that are no JSON, or do not fit the schema."""
+class _Asked(NamedTuple):
+    """What is asked of the outputs: under which key they stand, and what they must be."""
+
+    output: str
+    is_json: bool
+    schema: dict[str, Any] | None
+
+
+def _asked(context: FileContext) -> _Asked | None:
+    """What the file asks for; None where that is nothing that could be checked."""
     data = context.template.declarations.data
     output = data.get("output_key")
     schema = data.get("output_schema")
     is_json = str(data.get("output_type", "")).lower() == "json"
     if not isinstance(output, str) or not (is_json or isinstance(schema, dict)):
+        return None
+    return _Asked(output, is_json, schema if isinstance(schema, dict) else None)
+
+
+def check(_text: str, example: Example, asked: _Asked) -> Iterator[Finding]:
+    """The output of an example that is no JSON, or does not fit the schema."""
+    span = _value_span(example, asked.output)
+    if span is None:
         return
-    for number, example in enumerate(context.template.declarations.examples, start=1):
-        span = _value_span(example, output)
-        if span is None:
-            continue
-        value = example.data.get(output)
-        if isinstance(value, str) and is_json:
-            try:
-                value = json.loads(value)
-            except ValueError as error:
-                yield Finding(span, f"the output of example {number} is not valid JSON: {_reason(error)}")
-                continue
-        if isinstance(schema, dict) and (wrong := schema_error(value, schema)):
-            yield Finding(span, f"the output of example {number} does not fit `output_schema`: {wrong}")
+    value = example.data.get(asked.output)
+    if isinstance(value, str) and asked.is_json:
+        try:
+            value = json.loads(value)
+        except ValueError as error:
+            said = f"the output of example {example.number} is not valid JSON: {_reason(error)}"
+            yield Finding(span, said)
+            return
+    if asked.schema is not None and (wrong := schema_error(value, asked.schema)):
+        yield Finding(span, f"the output of example {example.number} does not fit `output_schema`: {wrong}")
 
 
 def _value_span(example: Example, key: str) -> Span | None:
@@ -95,6 +108,5 @@ RULE = Rule(
     severity="error",
     module=__name__,
     kinds=DECLARING_KINDS,
-    check=check,
-    looks_at=(declarations,),
+    check_examples=CheckExamples(_asked, check),
 )

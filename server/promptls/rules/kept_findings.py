@@ -43,6 +43,7 @@ class Choice:
     """The rules for chunks that find the same whatever the prose says."""
     in_declared: tuple[Chosen, ...]
     in_names: tuple[Chosen, ...]
+    in_examples: tuple[Chosen, ...]
     by_name: Mapping[str, Rule]
 
 

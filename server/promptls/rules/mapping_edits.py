@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from promptls.rules.rule import Edit
 from promptls.syntax.yaml.nodes import Entry, Node, Scalar, Sequence
 from promptls.text.lines import line_end
 from promptls.text.span import Span
 
+_BRACKET: Final = re.compile(r"(?:[&!]\S*[ \t]+)*[{\[]")
+"""A bracket that opens a mapping or a list, behind its anchor and its tag."""
+
 
 def is_flow(text: str, span: Span) -> bool:
     """Whether the mapping or list at `span` is written in brackets."""
-    return text[span.start : span.start + 1] in {"{", "["}
+    return _BRACKET.match(text, span.start, span.end) is not None
 
 
 def colon_end(text: str, entry: Entry) -> int:

@@ -44,30 +44,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.rules.aspects import declarations
+from promptls.meaning.header import Example
 from promptls.rules.mapping_edits import added_entry
-from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Fix, Rule
+from promptls.rules.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Fix, Rule
 from promptls.text.nearest import nearest
 from promptls.text.span import Span
 
 
-def check(context: FileContext) -> Iterator[Finding]:
-    """The keys that examples lack, at the first key of the example."""
+def _names(context: FileContext) -> tuple[str, ...] | None:
+    """What each example must have; None where that is nothing."""
     declarations = context.template.declarations
     wanted = [key.name for key in declarations.inputs or () if "default" not in key.schema]
     output = declarations.data.get("output_key")
     if isinstance(output, str) and output:
         wanted.append(output)
-    for number, example in enumerate(declarations.examples, start=1):
-        place = example.entries[0].key.span if example.entries else example.span
-        unknown = [str(key) for key in example.data if key not in wanted]
-        for name in dict.fromkeys(wanted):
-            # A misspelt key is told by `unknown-example-key`.
-            if name not in example.data and nearest(name, unknown) is None:
-                text = context.template.source.text
-                edit = added_entry(text, example.span, example.entries, f"{name}: null")
-                fixes = () if edit is None else (Fix(f"Add `{name}`, to be filled in", (edit,)),)
-                yield Finding(Span(*place), f"example {number} has no `{name}`", fixes)
+    return tuple(dict.fromkeys(wanted)) or None
+
+
+def check(text: str, example: Example, wanted: tuple[str, ...]) -> Iterator[Finding]:
+    """The keys that an example lacks, at its first key."""
+    missing = [name for name in wanted if name not in example.data]
+    if not missing:
+        return
+    place = example.entries[0].key.span if example.entries else example.span
+    unknown = [str(key) for key in example.data if key not in wanted]
+    for name in missing:
+        # A misspelt key is told by `unknown-example-key`.
+        if nearest(name, unknown) is None:
+            edit = added_entry(text, example.span, example.entries, f"{name}: null")
+            fixes = () if edit is None else (Fix(f"Add `{name}`, to be filled in", (edit,)),)
+            yield Finding(Span(*place), f"example {example.number} has no `{name}`", fixes)
 
 
 RULE = Rule(
@@ -76,6 +82,5 @@ RULE = Rule(
     severity="error",
     module=__name__,
     kinds=DECLARING_KINDS,
-    check=check,
-    looks_at=(declarations,),
+    check_examples=CheckExamples(_names, check),
 )

@@ -9,7 +9,7 @@ from inspect import cleandoc
 from sys import modules
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from promptls.meaning.header import Declarations
+from promptls.meaning.header import Declarations, Example
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import Template
 from promptls.settings.project import Project
@@ -121,6 +121,19 @@ class CheckNames(NamedTuple):
     looks_at: tuple[Aspect, ...]
 
 
+class CheckExamples(NamedTuple):
+    """How a rule looks at each of the examples that a file declares, by itself.
+
+    `basis` gives what the rule needs to know of the file, or None where it has nothing to look for; two are
+    the same when they are equal. `check` looks at one example, as `Rule.check` does at a file; what it finds
+    depends on the example, on its number and on the basis alone, and is kept with the example.
+    """
+
+    basis: Callable[[FileContext], object]
+    check: Callable[[str, Example, Any], Iterable[Finding]]
+    """Given the text of the file, an example, and the basis."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """One rule. Its page is the docstring of the module that declares it.
@@ -128,8 +141,8 @@ class Rule:
     `check` looks at a whole file at each change, so it asks only what is put together from pieces.
     `check_chunk` looks at one chunk, with spans that count from the chunk's start, and its findings
     are kept with the chunk; `check_declared` too, for as long as the file declares the same, and
-    `check_names` for as long as the names that the chunk mentions mean the same. `check_rendering`
-    looks at what a file was rendered to, once the typing pauses. `looks_at` are all the aspects of a
+    `check_names` for as long as the names that the chunk mentions mean the same. `check_examples` looks
+    at one example at a time. `check_rendering` looks at what a file was rendered to, once the typing pauses. `looks_at` are all the aspects of a
     file that `check` looks at (`aspects.py`); none where it is to look at each change. `reads_prose`
     is false where `check_chunk` finds the same whatever the prose between the tags of a content says.
     """
@@ -145,6 +158,7 @@ class Rule:
     reads_prose: bool = True
     check_declared: Callable[[Chunk, Declarations, Project], Iterable[Finding]] | None = None
     check_names: CheckNames | None = None
+    check_examples: CheckExamples | None = None
     check_rendering: Callable[[FileContext, FileRendering], Iterable[Finding]] | None = None
     check_runs: Callable[[FileContext, Sequence[RunSummary]], Iterable[Finding]] | None = None
     since: str = "0.1.0"

@@ -47,7 +47,7 @@ from promptls.meaning.printed_inputs import (
     printed_inputs,
     schema_at,
     shape_kind,
-    way_from_input,
+    ways_from_inputs,
 )
 from promptls.meaning.shape import Shape
 from promptls.meaning.shapes import used_shapes
@@ -89,12 +89,16 @@ def check(context: FileContext) -> Iterator[Finding]:
     inputs = template.names.input_names - no_inputs(template)
     known = inputs | template.names.bound_names("for") | template.names.bound_names("set")
     shapes: Mapping[str, Shape] | None = None
-    about_inputs = _PLACES.noticed(context, about=lambda subject: subject[0] in known, every=bool(broken))
+    about = _PLACES.noticed(context, about=lambda subject: subject[0] in known, every=bool(broken))
+    about_inputs = list(about)
+    ways = ways_from_inputs(
+        template, [(each.item, each.start) for each in about_inputs if each.item.name not in inputs]
+    )
     for noticed in about_inputs:
         value, start = noticed.item, noticed.start
         name, keys = value.name, value.keys
         if name not in inputs:
-            name, keys = way_from_input(template, value, start)
+            name, keys = ways[value.span, start]
             if name not in inputs:
                 continue
         shapes = used_shapes(template) if shapes is None else shapes

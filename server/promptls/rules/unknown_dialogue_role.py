@@ -57,6 +57,7 @@ from typing import Final
 from promptls.meaning.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of, turns_in
 from promptls.meaning.meta_template import MetaTemplate
 from promptls.rules.misspelt import misspelt
+from promptls.rules.node_findings import found_in_node
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
@@ -84,7 +85,7 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
                 is_reached = body in used and _is_reached(evaluation, template, section)
                 for turn in turns_in(body, section):
                     if meta is None:
-                        yield from _by_custom(turn, evaluation)
+                        yield from found_in_node(turn, evaluation.meta is not None, _by_custom)
                         continue
                     for found in _in_meta(turn, section, meta):
                         yield found if is_reached else replace(found, severity="warning")
@@ -140,9 +141,9 @@ def _unknown(turn: Mapping, span: Span, message: str, role: str, meta: MetaTempl
     yield misspelt(span, message, role, [each for each in meta.round_roles if is_slip(role, each)])
 
 
-def _by_custom(turn: Mapping, evaluation: Evaluation) -> Iterator[Finding]:
+def _by_custom(turn: Mapping, has_meta: bool) -> Iterator[Finding]:
     """Slips of the customary roles, where no meta template says which ones there are."""
-    if evaluation.meta is not None or scalar_text(turn.value("fallback_role")) in DIALOGUE_ROLES:
+    if has_meta or scalar_text(turn.value("fallback_role")) in DIALOGUE_ROLES:
         return
     for key in ("role", "fallback_role"):
         value = turn.value(key)

@@ -42,6 +42,7 @@ from typing import Final
 
 from promptls.meaning.evaluation import EvaluationTemplate, class_name, evaluation_of, turns_in
 from promptls.rules.misspelt import misspelt
+from promptls.rules.node_findings import found_in_node
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
 from promptls.rules.template_slip import TEMPLATE_KEYS, unknown_alone
 from promptls.settings.project import Project
@@ -96,7 +97,7 @@ def _in_template(template: EvaluationTemplate) -> Iterator[Finding]:
     for body in template.bodies:
         for section in _SECTIONS:
             for turn in turns_in(body, section):
-                yield from _slips(turn, TURN_KEYS)
+                yield from found_in_node(turn, TURN_KEYS, _slips)
 
 
 def _slips(node: Node | None, known: Iterable[str]) -> Iterator[Finding]:

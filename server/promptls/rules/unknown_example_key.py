@@ -46,33 +46,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.meaning.header import Example
 from promptls.meaning.scopes import INJECTED
-from promptls.rules.aspects import declarations
 from promptls.rules.misspelt import misspelt
-from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.rules.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import key_text
 from promptls.text.nearest import is_close
 
 
-def check(context: FileContext) -> Iterator[Finding]:
-    """The keys of examples that are not declared."""
+def _names(context: FileContext) -> tuple[str, ...] | None:
+    """The inputs and the output; None where the file does not declare both."""
     declarations = context.template.declarations
     output = declarations.data.get("output_key")
     if declarations.inputs is None or not isinstance(output, str):
-        return
-    known = [*(key.name for key in declarations.inputs), output]
-    for example in declarations.examples:
-        lacking = [name for name in known if name not in example.data]
-        for entry in example.entries:
-            key = key_text(entry)
-            if key is None or key in known or key == "<<" or key in INJECTED:
-                continue  # what is reserved is told by `reserved-input`
-            message = f"`{key}` is neither an input nor the output"
-            twin = next((name for name in known if name in example.data and is_close(key, name)), None)
-            if twin is None:
-                yield misspelt(entry.key.span, message, key, lacking)
-            else:
-                yield Finding(entry.key.span, f"{message}; did you mean `{twin}`?")
+        return None
+    return (*(key.name for key in declarations.inputs), output)
+
+
+def check(_text: str, example: Example, known: tuple[str, ...]) -> Iterator[Finding]:
+    """The keys of an example that are not declared."""
+    lacking = [name for name in known if name not in example.data]
+    for entry in example.entries:
+        key = key_text(entry)
+        if key is None or key in known or key == "<<" or key in INJECTED:
+            continue  # what is reserved is told by `reserved-input`
+        message = f"`{key}` is neither an input nor the output"
+        twin = next((name for name in known if name in example.data and is_close(key, name)), None)
+        if twin is None:
+            yield misspelt(entry.key.span, message, key, lacking)
+        else:
+            yield Finding(entry.key.span, f"{message}; did you mean `{twin}`?")
 
 
 RULE = Rule(
@@ -81,6 +84,5 @@ RULE = Rule(
     severity="warning",
     module=__name__,
     kinds=DECLARING_KINDS,
-    check=check,
-    looks_at=(declarations,),
+    check_examples=CheckExamples(_names, check),
 )

@@ -37,10 +37,12 @@ inferencer: {type: GenInferencer}
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from promptls.meaning.evaluation import Evaluation, evaluation_of, scalars_in
+from promptls.meaning.evaluation import Evaluation, evaluation_of, texts_in, turn_texts
 from promptls.meaning.fields import fields_in
 from promptls.rules.misspelt import misspelt
+from promptls.rules.node_findings import found_in_node
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
@@ -56,15 +58,35 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
     columns = evaluation.columns if evaluation else None
     if evaluation is None or columns is None or evaluation.inferencer_class == "AttackInferencer":
         return
-    known = {*columns, *_declared(evaluation)}
+    declared = frozenset(_declared(evaluation))
+    names = _Names(declared.union(columns), declared.union(columns) - declared)
     for template in evaluation.templates:
         for body in template.bodies:
-            for scalar in scalars_in(body):
-                yield from _unknown(chunk, scalar, known)
-                yield from _taken(chunk, scalar, known - set(_declared(evaluation)))
+            for text in texts_in(body):
+                if isinstance(text, Scalar):
+                    yield from _in_text(chunk, text, names)
+                else:
+                    yield from found_in_node(text, names, _in_turn, chunk)
 
 
-def _unknown(chunk: Chunk, scalar: Scalar, known: set[str]) -> Iterator[Finding]:
+class _Names(NamedTuple):
+    """The names that a field may have, and those of them that are columns."""
+
+    known: frozenset[str]
+    columns: frozenset[str]
+
+
+def _in_turn(turn: Mapping, names: _Names, chunk: Chunk) -> Iterator[Finding]:
+    for text in turn_texts(turn):
+        yield from _in_text(chunk, text, names)
+
+
+def _in_text(chunk: Chunk, text: Scalar, names: _Names) -> Iterator[Finding]:
+    yield from _unknown(chunk, text, names.known)
+    yield from _taken(chunk, text, names.columns)
+
+
+def _unknown(chunk: Chunk, scalar: Scalar, known: frozenset[str]) -> Iterator[Finding]:
     for field in fields_in(chunk, scalar):
         if field.name in known or (field.doubled and not nearest(field.name, known)):
             continue
@@ -82,9 +104,9 @@ def _unknown(chunk: Chunk, scalar: Scalar, known: set[str]) -> Iterator[Finding]
         yield Finding(found.span, found.message, fixes)
 
 
-def _taken(chunk: Chunk, scalar: Scalar, columns: set[str]) -> Iterator[Finding]:
+def _taken(chunk: Chunk, scalar: Scalar, columns: frozenset[str]) -> Iterator[Finding]:
     """The columns that stand in Jinja's braces."""
-    for tag in chunk.tags:
+    for tag in chunk.tags_at(scalar.span):
         if tag.kind != "output" or not scalar.span.start <= tag.span.start < tag.span.end <= scalar.span.end:
             continue
         expressions = tag_tree(tag).statement.expressions

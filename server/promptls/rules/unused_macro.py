@@ -65,7 +65,11 @@ def _calls_only_itself(context: FileContext, binding: Binding) -> bool:
     if own is None:
         return False
     span = own.shifted(located.start)
-    if any(not span.contains(each.span.start) for each in context.template.names.readings_of(binding.name)):
+    names = context.template.names
+    for reading in names.chunks_reading(binding.name):
+        if reading.start >= span.end or reading.start + reading.chunk.length <= span.start:
+            return False
+    if any(not span.contains(each.span.start) for each in names.readings_of(binding.name)):
         return False
     return not may_be_read_in_broken_text(context, binding.name, span)
 
