@@ -81,13 +81,19 @@ function isRun(given: unknown): given is ResultsArguments & { run: string } {
 /** Runs with progress that can be cancelled, and shows the results. */
 async function runExperiment(argument: CommandArgument, context: CommandContext): Promise<void> {
   const { session, results, keys } = context;
+  const run = Symbol("run");
   try {
     const title = typeof argument["experiment"] === "string" ? argument["experiment"] : "the experiment";
     const result = await session.executeWithProgress<RunResult | null>(
       "promptls.runExperiment",
       argument,
       `Running ${title}`,
+      undefined,
+      (words, percentage) => {
+        results.running(run, title, words, percentage / 100);
+      },
     );
+    results.ended(run);
     if (result === null) {
       return;
     }
@@ -99,6 +105,7 @@ async function runExperiment(argument: CommandArgument, context: CommandContext)
       void vscode.window.showWarningMessage(`promptls: ${result.message}`);
     }
   } catch (error) {
+    results.ended(run);
     if (await showFailure(wordsOf(error), keys)) {
       await runExperiment(argument, context);
     }

@@ -13,7 +13,7 @@ import {
 
 /**
  * Returns the answer to a command, during which a notification shows the progress and can cancel; cancelling
- * `token` cancels it too. The progress is asked for under a token of our own, because the language client shows
+ * `token` cancels it too, and `told` hears how far it is, in words and in percent. The progress is asked for under a token of our own, because the language client shows
  * that of the server where nothing can be cancelled.
  */
 export async function requestWithProgress(
@@ -21,6 +21,7 @@ export async function requestWithProgress(
   command: ExecuteCommandParams,
   title: string,
   token?: vscode.CancellationToken,
+  told?: (words: string, percentage: number) => void,
 ): Promise<unknown> {
   const workDoneToken = `${command.command}-${randomUUID()}`;
   return vscode.window.withProgress(
@@ -37,6 +38,9 @@ export async function requestWithProgress(
           const percentage = value.percentage ?? reported;
           progress.report({ increment: percentage - reported, ...(message === undefined ? {} : { message }) });
           reported = percentage;
+          if (message !== undefined) {
+            told?.(message, percentage);
+          }
         }),
         cancelled.onCancellationRequested(cancel),
         ...(token === undefined ? [] : [token.onCancellationRequested(cancel)]),

@@ -77,16 +77,17 @@ export class Session implements vscode.Disposable {
     return (await client.sendRequest(ExecuteCommandRequest.type, params, token)) as Result;
   }
 
-  /** As `execute`, with a notification that shows the progress and can cancel. Cancelling `token` cancels it too. */
+  /** As `execute`, with a notification that shows the progress, which `told` hears too, and can cancel, as `token` does. */
   async executeWithProgress<Result>(
     command: string,
     argument: object,
     title: string,
     token?: vscode.CancellationToken,
+    told?: (words: string, percentage: number) => void,
   ): Promise<Result> {
     const client = await this.#runningClient();
     const params = { command, arguments: [await this.#keys.withKeys(command, argument)] };
-    return (await requestWithProgress(client, params, title, token)) as Result;
+    return (await requestWithProgress(client, params, title, token, told)) as Result;
   }
 
   async #runningClient(): Promise<LanguageClient> {

@@ -1,12 +1,13 @@
 /** The results of an experiment's runs: scores, rows, comparison. */
 
+import { randomUUID } from "node:crypto";
 import * as path from "node:path";
 
 import * as vscode from "vscode";
 
 import { loadPage, panelBeside, preparePanel } from "../page";
 import type { Session } from "../session";
-import { type FromPage, type Page, QUESTIONS, type ToPage } from "./messages";
+import { type FromPage, type Page, QUESTIONS, type RunningRun, type ToPage } from "./messages";
 import type { ResultsArguments, ResultsView } from "./view";
 
 const VIEW = "promptls.results";
@@ -20,6 +21,8 @@ export class ResultsPanel implements vscode.Disposable {
   #argument: ResultsArguments | undefined;
   #page: Page | undefined;
   #asked = 0;
+  /** The runs that go on, each by what began it. */
+  readonly #running = new Map<symbol, RunningRun>();
 
   constructor(session: Session, extension: vscode.Uri) {
     this.#session = session;
@@ -43,6 +46,25 @@ export class ResultsPanel implements vscode.Disposable {
       this.#panel.reveal(undefined, true);
       await this.#ask();
     }
+  }
+
+  /** Shows how far a run is. */
+  running(run: symbol, experiment: string, words: string, share: number): void {
+    const id = this.#running.get(run)?.id ?? randomUUID();
+    // It is cancelled in its notification.
+    this.#running.set(run, { id, experiment, words, share, canCancel: false });
+    this.#tellRunning();
+  }
+
+  /** The run has ended, one way or another. */
+  ended(run: symbol): void {
+    if (this.#running.delete(run)) {
+      this.#tellRunning();
+    }
+  }
+
+  #tellRunning(): void {
+    this.#post({ type: "running", runs: [...this.#running.values()] });
   }
 
   dispose(): void {
@@ -85,6 +107,7 @@ export class ResultsPanel implements vscode.Disposable {
   async #receive(message: FromPage): Promise<void> {
     switch (message.type) {
       case "ready":
+        this.#tellRunning();
         await this.#ask();
         return;
       case "choose":
