@@ -219,20 +219,30 @@ def class_name(node: Node | None) -> str | None:
 
 def scalars_in(node: Node | None) -> Iterator[Scalar]:
     """The texts in which OpenCompass fills fields in: of a text, of a dialogue's turns, of messages."""
+    for each in texts_in(node):
+        if isinstance(each, Scalar):
+            yield each
+        else:
+            yield from turn_texts(each)
+
+
+def texts_in(node: Node | None) -> Iterator[Scalar | Mapping]:
+    """The same, with turns and messages as they are."""
     if isinstance(node, Scalar):
         yield node
     elif isinstance(node, Sequence):
-        for item in node.items:
-            if isinstance(item, Scalar):
-                yield item
-            elif isinstance(item, Mapping):
-                for key in ("prompt", "content"):
-                    value = item.value(key)
-                    if isinstance(value, Scalar):
-                        yield value
+        yield from (item for item in node.items if not isinstance(item, Sequence))
     elif isinstance(node, Mapping):
         for key in DIALOGUE_KEYS:
-            yield from scalars_in(node.value(key))
+            yield from texts_in(node.value(key))
+
+
+def turn_texts(turn: Mapping) -> Iterator[Scalar]:
+    """The texts of a turn or a message."""
+    for key in ("prompt", "content"):
+        value = turn.value(key)
+        if isinstance(value, Scalar):
+            yield value
 
 
 def turns_in(node: Node | None, section: str) -> Iterator[Mapping]:

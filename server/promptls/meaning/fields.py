@@ -26,14 +26,13 @@ class Field(NamedTuple):
 
 def fields_in(chunk: Chunk, scalar: Scalar) -> Iterator[Field]:
     """The fields that stand in a text; braces of Jinja, of LaTeX and of other mark-up are none."""
-    tags = [
-        tag for tag in chunk.tags if tag.span.start < scalar.span.end and scalar.span.start < tag.span.end
-    ]
+    tags = chunk.tags_at(scalar.span)
     for match in _FIELD.finditer(chunk.text, scalar.span.start, scalar.span.end):
         around = [tag for tag in tags if tag.span.start < match.end() and match.start() < tag.span.end]
         if any(tag.kind != "raw" or not _inside(match.span(), tag.body) for tag in around):
             continue
-        before, behind = chunk.text[: match.start()][-_NEAR:], chunk.text[match.end() : match.end() + 1]
+        near = max(match.start() - _NEAR, scalar.span.start)
+        before, behind = chunk.text[near : match.start()], chunk.text[match.end() : match.end() + 1]
         doubled = before.endswith("{") and behind == "}"
         if not doubled and (before.endswith(("{", "^", "_", "$")) or _LATEX.search(before)):
             continue

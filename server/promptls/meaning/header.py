@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 import yaml
 
@@ -43,13 +44,51 @@ class InputKey:
     schema: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One of the examples: its keys with their places, and its data."""
+class Example(NamedTuple):
+    """One of the examples: its number in the list, from 1, its keys with their places, and its data.
 
-    span: Span
-    entries: tuple[Entry, ...]
+    Only those that are mappings count.
+    """
+
+    number: int
+    node: Mapping
     data: dict[str, Any]
+
+    @property
+    def span(self) -> Span:
+        """Where it stands."""
+        return self.node.span
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Its keys with their values."""
+        return self.node.entries
+
+
+Given = ParamSpec("Given")
+Fact = TypeVar("Fact")
+_MISSING: Final = object()
+
+
+def kept_with_example(
+    derive: Callable[Concatenate[Example, Given], Fact],
+) -> Callable[Concatenate[Example, Given], Fact]:
+    """`derive`, computed once for what is given beside an example, and kept for as long as nobody edits that.
+
+    It is a function of the example's keys and data, and says nothing of its number and its place.
+    """
+
+    def once(example: Example, /, *given: Given.args, **named: Given.kwargs) -> Fact:
+        core = example.node.core
+        if core.kept is None:
+            core.kept = {}
+        key = (derive, given)
+        found = core.kept.get(key, _MISSING)
+        if found is _MISSING:
+            found = core.kept[key] = derive(example, *given, **named)
+        return found  # type: ignore[return-value]  # put there above
+
+    return once
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +250,13 @@ def _validated(
     known = {key: value for key, value in data.items() if isinstance(key, str)}
     if own_keys:
         known = {key: value for key, value in known.items() if key in Header.model_fields}
-    settings, invalid = valid_part(Header, known)
+    examples = known.get("examples")
+    if isinstance(examples, list) and all(isinstance(each, dict) and _has_names(each) for each in examples):
+        # Nothing can be wrong with them, and there may be very many.
+        rest, invalid = valid_part(Header, {key: value for key, value in known.items() if key != "examples"})
+        settings = rest.model_copy(update={"examples": examples})
+    else:
+        settings, invalid = valid_part(Header, known)
     misspelt = {
         (*found.path[:-1], nearest(str(found.path[-1]), _keys_at(found.path[:-1])))
         for found in invalid
@@ -222,6 +267,10 @@ def _validated(
         for found in invalid
         if found.path not in misspelt or _node_at(tree, found.path) is not None
     )
+
+
+def _has_names(example: dict[Any, Any]) -> bool:
+    return set(map(type, example)) <= {str}
 
 
 def _problem(tree: Mapping, found: Invalid) -> HeaderProblem:
@@ -282,8 +331,9 @@ def _inputs(node: Node | None, data: Any) -> tuple[InputKey, ...] | None:
 def _examples(node: Node | None, data: Any) -> tuple[Example, ...]:
     if not isinstance(node, Sequence) or not isinstance(data, list):
         return ()
-    return tuple(
-        Example(item.span, item.entries, value)
+    pairs = [
+        (item, value)
         for item, value in zip(node.items, data, strict=False)
         if isinstance(item, Mapping) and isinstance(value, dict)
-    )
+    ]
+    return tuple([Example(number, item, value) for number, (item, value) in enumerate(pairs, start=1)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
+from promptls.syntax.yaml.nodes import Collection, Node, Scalar, Sequence, kept_with_node
 
 _WORDS: Final = {
     "yes": True, "true": True, "on": True, "no": False, "false": False, "off": False,
@@ -12,17 +12,23 @@ _WORDS: Final = {
 
 
 def plain_data(node: Node) -> Any:
-    """The data of `node`; scalars that Jinja takes part in are text, as far as they are known."""
-    if isinstance(node, Mapping):
-        return {
-            key
-            if isinstance(key := plain_data(entry.key), (str, int, float, bool))
-            else str(key): plain_data(entry.value)
-            for entry in node.entries
-        }
+    """The data of `node`; scalars that Jinja takes part in are text, as far as they are known.
+
+    It is kept with the node and shared by all who ask, so that nobody may change it.
+    """
+    return _scalar(node) if isinstance(node, Scalar) else _collection(node)
+
+
+@kept_with_node
+def _collection(node: Collection) -> Any:
     if isinstance(node, Sequence):
         return [plain_data(item) for item in node.items]
-    return _scalar(node)
+    return {
+        key if isinstance(key := plain_data(entry.key), (str, int, float, bool)) else str(key): plain_data(
+            entry.value
+        )
+        for entry in node.entries
+    }
 
 
 def _scalar(node: Scalar) -> Any:

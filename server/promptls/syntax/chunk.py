@@ -9,6 +9,7 @@ the edited ones are the same objects as before, with everything already known of
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from functools import cached_property, wraps
 from typing import Final, NamedTuple, TypeVar
@@ -60,6 +61,11 @@ class Chunk:
         """Whether an edit made the chunk of another one and left the text of every tag as it was."""
         return self.before is not None and self.before.has_same_tags
 
+    def tags_at(self, span: Span) -> tuple[Tag, ...]:
+        """The tags that stand in a span, or that part of it stands in."""
+        first = bisect_right(self.tags, span.start, key=_tag_end)
+        return self.tags[first : bisect_left(self.tags, span.end, lo=first, key=_tag_start)]
+
     @cached_property
     def has_content(self) -> bool:
         """Whether anything but tags, comments and blank lines stands in the chunk."""
@@ -95,6 +101,14 @@ class Chunk:
             if tag.kind == "comment" and tag.unclosed:  # what stands on its line is to be the comment
                 position = line_end(self.text, position)
         yield before, self.text[position:]
+
+
+def _tag_start(tag: Tag) -> int:
+    return tag.span.start
+
+
+def _tag_end(tag: Tag) -> int:
+    return tag.span.end
 
 
 class Before(NamedTuple):

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from typing import Final
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar
+from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar
 from promptls.syntax.yaml.salvage import salvaged_item, salvaged_mapping
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.lines import line_end
 from promptls.text.span import Span
-
-_COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#[^\r\n]*", re.MULTILINE)
 
 
 @kept
@@ -24,52 +21,59 @@ def yaml_comments(chunk: Chunk) -> tuple[Span, ...]:
     A `#` inside a text, a quoted value or a Jinja tag begins none. Of a chunk whose YAML is broken, those
     behind what can still be read.
     """
-    if "#" not in chunk.text:
-        return ()
-    texts = sorted(_texts(chunk))
-    starts = [text.start for text in texts]
+    roots: tuple[Node, ...] | None = None
     found = []
-    for match in _COMMENT.finditer(chunk.text):
-        start = match.start()
-        if any(tag.span.start < start < tag.span.end for tag in chunk.tags):
-            continue
-        before = bisect_right(starts, start) - 1
-        if before >= 0 and start < texts[before].end:
-            continue
-        found.append(Span(start, match.end()))
+    position = chunk.text.find("#")
+    while position >= 0:
+        end = position + 1
+        if position == 0 or chunk.text[position - 1] in " \t\n":
+            end = line_end(chunk.text, position)
+            roots = _roots(chunk) if roots is None else roots
+            if not _is_in_tag(chunk, position) and not any(
+                _is_in_text(chunk, each, position) for each in roots
+            ):
+                found.append(Span(position, end))
+        position = chunk.text.find("#", end)
     return tuple(found)
 
 
-def _texts(chunk: Chunk) -> Iterator[Span]:
-    """The spans of the chunk's scalars; of a block scalar without its first line, on which `|` stands."""
-    for root in _roots(chunk):
-        for scalar in _scalars(root):
-            start = scalar.span.start
-            if scalar.style in {"|", ">"}:
-                start = line_end(chunk.text, start)
-            yield Span(start, max(start, scalar.span.end))
+def _is_in_tag(chunk: Chunk, offset: int) -> bool:
+    number = bisect_left(chunk.tags, offset, key=_tag_start) - 1
+    return number >= 0 and offset < chunk.tags[number].span.end
 
 
-def _roots(chunk: Chunk) -> Iterable[Node]:
+def _tag_start(tag: Tag) -> int:
+    return tag.span.start
+
+
+def _roots(chunk: Chunk) -> tuple[Node, ...]:
     yaml = chunk_yaml(chunk)
     if yaml.roots or not yaml.problems:
         return yaml.roots
     item = salvaged_item(chunk)
     if item is not None:
-        return [node for entry in item.entries for node in (entry.key, entry.value)]
+        return tuple([node for entry in item.entries for node in (entry.key, entry.value)])
     mapping = salvaged_mapping(chunk)
     return () if mapping is None else (mapping,)
 
 
-def _scalars(node: Node) -> Iterator[Scalar]:
-    """The scalars in a node, keys too."""
+def _is_in_text(chunk: Chunk, node: Node, offset: int) -> bool:
+    """Whether a scalar of the node holds the offset; a block scalar holds none on the line of its `|`."""
+    start, end = node.span
+    if not start <= offset < end:
+        return False
     if isinstance(node, Scalar):
-        yield node
-        return
-    items: Iterable[Node | Entry] = node.entries if isinstance(node, Mapping) else node.items
-    for item in items:
-        if isinstance(item, Entry):
-            yield from _scalars(item.key)
-            yield from _scalars(item.value)
-        else:
-            yield from _scalars(item)
+        return node.style not in {"|", ">"} or line_end(chunk.text, start) <= offset
+    children: Iterable[Node]
+    if isinstance(node, Mapping):
+        children = [each for entry in node.entries for each in (entry.key, entry.value)]
+    elif chunk_yaml(chunk).is_plain:
+        number = bisect_right(node.items, offset, key=_node_start)
+        children = node.items[max(number - 1, 0) : number]
+    else:
+        children = node.items
+    return any(_is_in_text(chunk, child, offset) for child in children)
+
+
+def _node_start(node: Node) -> int:
+    return node.span.start

@@ -25,6 +25,8 @@ _UNSURE: Final = re.compile(
 """What may say something of other lines: documents, anchors, keys that a `?` begins, rare line ends."""
 _MOST_STRETCHES: Final = 4
 """How many stretches are tried, from the smallest to those around it."""
+_MOST_CHILDREN: Final = 4
+"""How many entries or items in a row are read again together."""
 _MOST_LINES: Final = 50
 """How many lines above an item its dash is looked for."""
 _WHITE: Final = frozenset({"", " ", "\t", "\n", "\r"})
@@ -52,13 +54,21 @@ class Written(NamedTuple):
     is_dynamic: Callable[[Span], bool]
 
 
-class _Stretch(NamedTuple):
-    """The lines of an entry or an item: its span in the projection, and the column of its key or dash.
+class _Step(NamedTuple):
+    """A node on the way to what differs, and its children there, from number `first` to `last`."""
 
-    `way` leads to it: the nodes around it, each with the number of its child.
+    node: Collection
+    first: int
+    last: int
+
+
+class _Stretch(NamedTuple):
+    """The lines of an entry or an item, or of some in a row: their span in the projection.
+
+    `column` is that of their keys or dashes. The last step of the `way` leads to them.
     """
 
-    way: tuple[tuple[Collection, int], ...]
+    way: tuple[_Step, ...]
     span: Span
     column: int
 
@@ -182,46 +192,68 @@ def _stretches(before: Reading, changed: Span) -> Iterator[_Stretch]:
     projection = before.projection
     offset = projection.origin(changed.start)
     node: Node = before.root
-    way: tuple[tuple[Collection, int], ...] = ()
+    way: tuple[_Step, ...] = ()
     end = len(projection.text)
     while not isinstance(node, Scalar):
-        number, starts = _children(projection, node, offset)
-        lines = [_line(projection.text, start) for start in starts]
-        if not starts or lines[0] < 0 or changed.start <= starts[0]:
+        children = _children(projection, node)
+        if children is None:
             return
-        if len(starts) > 1:
-            if lines[1] < 0 or starts[1] - lines[1] != starts[0] - lines[0]:
+        first = children.holding(offset)
+        start = children.start(first)
+        line = _line(projection.text, start)
+        if line < 0 or changed.start <= start:
+            return
+        for last in range(first, min(children.number, first + _MOST_CHILDREN)):
+            is_last = last + 1 == children.number
+            behind = children.start(last + 1) if not is_last else -1
+            until = end if is_last else _line(projection.text, behind)
+            if until < 0 or (not is_last and behind - until != start - line):
                 return
-            end = lines[1]
-        if changed.end > end:
+            if changed.end <= until:
+                break
+        else:
             return
-        way = (*way, (node, number))
-        yield _Stretch(way, Span(lines[0], end), starts[0] - lines[0])
-        node = node.entries[number].value if isinstance(node, Mapping) else node.items[number]
+        end = until
+        way = (*way, _Step(node, first, last))
+        yield _Stretch(way, Span(line, end), start - line)
+        if last > first:
+            return
+        node = node.entries[first].value if isinstance(node, Mapping) else node.items[first]
 
 
-def _children(projection: Projection, node: Collection, offset: int) -> tuple[int, list[int]]:
-    """The number of the child that holds an offset, and where it and the next begin in the projection.
+class _Children(NamedTuple):
+    """The entries or items of a node that is not in brackets: how many, where, and which holds a place."""
 
-    They begin with their keys or dashes; there are none where the node is in brackets, or nothing is sure.
-    """
-    starts: list[int]
+    number: int
+    start: Callable[[int], int]
+    """Where the key or dash of a child stands in the projection; -1 where that is not sure."""
+    holding: Callable[[int], int]
+    """The number of the child that holds an offset of the text; -1 where it is ahead of all."""
+
+
+def _children(projection: Projection, node: Collection) -> _Children | None:
+    """The children of a node; None where it is in brackets, or nothing is sure."""
     if isinstance(node, Mapping):
-        if not node.entries or node.span.start != node.entries[0].key.span.start:
-            return -1, []
-        number = bisect_right(node.entries, offset, key=_key_start) - 1
-        starts = [_at(projection, entry.key.span.start) for entry in node.entries[max(number, 0) :][:2]]
-    else:
-        first = _at(projection, node.span.start)
-        if not node.items or not _is_dash(projection.text, first):
-            return -1, []
-        column = first - projection.text.rfind("\n", 0, first) - 1
-        number = bisect_right(node.items, offset, key=_item_start) - 1
-        contents = [_at(projection, item.span.start) for item in node.items[max(number, 0) :][:2]]
-        starts = [_dash(projection.text, content, column) for content in contents]
-        if number == 0:
-            starts[0] = first
-    return (number, starts) if number >= 0 and min(starts) >= 0 else (-1, [])
+        entries = node.entries
+        if not entries or node.span.start != entries[0].key.span.start:
+            return None
+        return _Children(
+            len(entries),
+            lambda number: _at(projection, entries[number].key.span.start) if number >= 0 else -1,
+            lambda offset: bisect_right(entries, offset, key=_key_start) - 1,
+        )
+    items = node.items
+    dash = _at(projection, node.span.start)
+    if not items or not _is_dash(projection.text, dash):
+        return None
+    column = dash - projection.text.rfind("\n", 0, dash) - 1
+
+    def start(number: int) -> int:
+        if number <= 0:
+            return dash if number == 0 else -1
+        return _dash(projection.text, _at(projection, items[number].span.start), column)
+
+    return _Children(len(items), start, lambda offset: bisect_right(items, offset, key=_item_start) - 1)
 
 
 def _key_start(entry: Entry) -> int:
@@ -250,7 +282,9 @@ def _dash(text: str, content: int, column: int) -> int:
 
 
 def _line(text: str, start: int) -> int:
-    """Where the line of a place begins; -1 where anything but spaces stands ahead of the place."""
+    """Where the line of a place begins; -1 where anything but spaces stands ahead of it, or for no place."""
+    if start < 0:
+        return -1
     line = text.rfind("\n", 0, start) + 1
     return -1 if text[line:start].strip(" ") else line
 
@@ -269,7 +303,7 @@ def _read(stretch: _Stretch, before: Reading, now: Written) -> Mapping | None:
     root = composed.root
     if root is None or composed.has_aliases or isinstance(root, Scalar):
         return None
-    node, _ = stretch.way[-1]
+    node = stretch.way[-1].node
     if type(root) is not type(node) or root.span.start != new.origin(begin + stretch.column):
         return None
     if isinstance(root, Mapping):
@@ -280,28 +314,27 @@ def _read(stretch: _Stretch, before: Reading, now: Written) -> Mapping | None:
     return _replaced(stretch.way, root, len(now.text) - before.length)
 
 
-def _replaced(way: tuple[tuple[Collection, int], ...], made: Collection, growth: int) -> Mapping | None:
-    """The tree with the last child of the way replaced by the children of what was made of its text.
+def _replaced(way: tuple[_Step, ...], made: Collection, growth: int) -> Mapping | None:
+    """The tree with what the way leads to replaced by the children of what was made of its text.
 
     A list or mapping reaches as far as its last child does.
     """
     end = made.span.end
     is_last = True
     child: Collection | None = None
-    for node, number in reversed(way):
-        count = len(node.entries if isinstance(node, Mapping) else node.items)
-        is_last = is_last and number == count - 1
+    for node, first, last in reversed(way):
+        is_last = is_last and last + 1 == len(node.entries if isinstance(node, Mapping) else node.items)
         span = Span(node.span.start, end if is_last else node.span.end + growth)
         if isinstance(node, Mapping):
             entries = made.entries if isinstance(made, Mapping) else ()
             if child is not None:
-                entries = (Entry(node.entries[number].key, child),)
-            moved = [entry.moved(growth) for entry in node.entries[number + 1 :]]
-            child = Mapping(span, (*node.entries[:number], *entries, *moved))
+                entries = (Entry(node.entries[first].key, child),)
+            moved = [entry.moved(growth) for entry in node.entries[last + 1 :]]
+            child = Mapping(span, (*node.entries[:first], *entries, *moved))
         else:
             items = made.items if isinstance(made, Sequence) else ()
             if child is not None:
                 items = (child,)
-            behind = [item.moved(growth) for item in node.items[number + 1 :]]
-            child = Sequence(span, (*node.items[:number], *items, *behind))
+            behind = [item.moved(growth) for item in node.items[last + 1 :]]
+            child = Sequence(span, (*node.items[:first], *items, *behind))
     return child if isinstance(child, Mapping) else None

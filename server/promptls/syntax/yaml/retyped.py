@@ -48,6 +48,8 @@ class _Change(NamedTuple):
     block: Scalar | None = None
     text: str = ""
     end_growth: int = 0
+    is_plain: bool = False
+    """Whether no node stands in the trees twice, so that a node has its children inside of it."""
 
 
 class Retyped(NamedTuple):
@@ -57,10 +59,13 @@ class Retyped(NamedTuple):
     key: str | None
 
 
-def retyped(chunk: Chunk, roots: tuple[Node, ...]) -> Retyped | None:
-    """The trees of a chunk, by those of the chunk that it was; None where they must be read anew."""
+def retyped(chunk: Chunk, roots: tuple[Node, ...], *, is_plain: bool = False) -> Retyped | None:
+    """The trees of a chunk, by those of the chunk that it was; None where they must be read anew.
+
+    `is_plain` says that no node stands in them twice.
+    """
     if _is_in_silent_tag(chunk) and chunk.before is not None:
-        change = _Change(chunk.before.edited.start, chunk.before.growth)
+        change = _Change(chunk.before.edited.start, chunk.before.growth, is_plain=is_plain)
         return Retyped(tuple([_changed(root, change) for root in roots]), None)
     typed = _typed(chunk)
     if typed is None:
@@ -79,7 +84,7 @@ def retyped(chunk: Chunk, roots: tuple[Node, ...]) -> Retyped | None:
         end_growth = typed.growth
         if block.span.end <= typed.line_end:  # it ends with the last word of the line
             end_growth = len(typed.after.rstrip(" ")) - len(typed.before.rstrip(" "))
-        made.append(_changed(root, _Change(typed.at, typed.growth, block, text, end_growth)))
+        made.append(_changed(root, _Change(typed.at, typed.growth, block, text, end_growth, is_plain)))
     return Retyped(tuple(made), keys.pop() if len(keys) == 1 else None)
 
 
@@ -236,9 +241,11 @@ def _changed(node: Node, change: _Change, *, is_last: bool = True) -> Node:
     """
     start, end = node.span
     block = change.block
-    if start > change.at:
+    if start > change.at and (change.is_plain or isinstance(node, Scalar)):
         return node.moved(change.growth)
-    if end < change.at:
+    if start > change.at:
+        span = node.span.shifted(change.growth)
+    elif end < change.at:
         if not is_last or isinstance(node, Scalar):
             return node
         span = node.span
@@ -247,7 +254,8 @@ def _changed(node: Node, change: _Change, *, is_last: bool = True) -> Node:
     else:
         span = Span(start, end + change.growth)
     if isinstance(node, Scalar):
-        text = change.text if node is block else node.text
+        is_block = block is not None and node.span == block.span  # an alias may have made two of one
+        text = change.text if is_block else node.text
         return Scalar(span, text, node.style, node.tag, node.dynamic)
     if isinstance(node, Sequence):
         last = _last_before([item.span.start for item in node.items], change.at)

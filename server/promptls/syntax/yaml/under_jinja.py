@@ -90,7 +90,9 @@ def _again(chunk: Chunk) -> ChunkYaml | None:
     if not isinstance(known, ChunkYaml) or not known.roots or known.problems or known.aliases:
         return None
     # Which branches count depends on their conditions, where they are not read together.
-    again = retyped(chunk, known.roots) if chunk.has_same_tags or known.is_read_together else None
+    if not chunk.has_same_tags and not known.is_read_together:
+        return None
+    again = retyped(chunk, known.roots, is_plain=known.is_plain)
     return None if again is None else known._replace(roots=again.roots, retyped=again.key)
 
 
