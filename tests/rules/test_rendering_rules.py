@@ -53,7 +53,7 @@ FOUND = {
     "-- c.yml.j2 --\n- name: c\n  content: '{{ x.y.z }}'\n",
     "an error of syntax in an included file that is open": "-- main.yml.j2 --\n" + example("0")
     + "- name: a\n  content: b\n{% include 'c.yml.j2' %}\n"
-    "-- c.yml.j2 --\n- name: c\n  content: '{{ x. }}'\n               ^ jinja-syntax\n",
+    "-- c.yml.j2 --\n- name: c\n  content: '{{ x. }}'\n                ^ jinja-syntax\n",
     "a limit of the settings' own": "{#---\ntoken_limit: 3\n             ^ over-token-limit\n---#}\n- name: a\n  content: one two three four five\n",
     "a question below a number of its own": "- name: history\n  truncation_priority: 1\n  content: b\n"
     "- name: question\n  truncation_priority: 2\n                       ^ question-truncated-first: the question, 1 token, is cut before `history`, 1 token: the highest `truncation_priority` goes first\n  content: c\n",
