@@ -12,6 +12,7 @@ import {
 } from "vscode-languageclient/node";
 
 import { DOCUMENTS } from "./documents";
+import { FirstAsked } from "./firstAsked";
 import type { ServerCommand } from "./server";
 
 export interface ClientChannels {
@@ -29,6 +30,7 @@ export function createClient(
   commands: readonly string[],
 ): LanguageClient {
   const executable = { command: server.command, args: server.args, options: { cwd } };
+  const first = new FirstAsked(() => client);
   const client: LanguageClient = new LanguageClient(
     "promptls",
     "promptls",
@@ -39,7 +41,7 @@ export function createClient(
       outputChannel: channels.log,
       traceOutputChannel: channels.trace,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
-      middleware: withoutOwnSettings,
+      middleware: { ...withoutOwnSettings, handleRegisterCapability: first.take },
       errorHandler: {
         error: (...given) => errorHandler.error(...given),
         // A server that ended before it ever answered would end again; the session says so, once.
@@ -54,6 +56,7 @@ export function createClient(
   client.onDidChangeState(({ newState }) => {
     hasRun ||= newState === State.Running;
   });
+  client.registerFeature(first);
   client.registerFeature(panels(commands));
   return client;
 }

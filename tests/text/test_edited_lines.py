@@ -1,0 +1,27 @@
+"""Edits of single lines leave the same text as edits of the whole one."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as some
+
+from promptls.syntax.source import Source
+from promptls.text.edited_lines import EditedLines, UnitPlace
+from promptls.text.lines import Unit
+
+TEXTS = some.text(some.sampled_from("ab\n\r🎉\u2028\x0c"), max_size=12)
+PLACES = some.builds(UnitPlace, some.integers(-1, 8), some.integers(0, 5))
+
+
+@given(TEXTS, some.lists(some.tuples(PLACES, PLACES, TEXTS), max_size=4), some.sampled_from(Unit))
+def test_edits_leave_what_they_leave_of_a_source(
+    text: str, edits: list[tuple[UnitPlace, UnitPlace, str]], unit: Unit
+) -> None:
+    lines = EditedLines(text)
+    for first, last, new in edits:
+        source = Source.plain(text)
+        start, end = sorted(source.offset(*place, unit) for place in (first, last))
+        text = text[:start] + new + text[end:]
+        lines.edit(first, last, new, unit)
+
+        assert lines.text == text
