@@ -37,6 +37,55 @@ PARTS = (
     "- name: g\n  expected_template_data_keys: [text, other]\n  content: |\n    {{ text | e }}\\n\n",
 )
 TYPED = ("x", " ", "\n", "{{ text }}", "{{ ", "}}", "{% if a %}", "{% endif %}", "- name: z\n", "|", "'", "")
+OBJECT = """\
+{# a note #}
+instruction: |
+  Answer {{ question }} as {{ tone }} as you can. # Be brief.
+  {% if tone %}
+  And {{ nobody }}.
+  {% endif %}
+input_keys: {question: {type: string}, number: {type: integer}}
+output_key: answer
+output_type: json
+output_schema: {type: object, required: [k]}
+examples:
+  - question: a # comment
+    number: one
+    answer: {k: 1}
+  - {question: b, number: 2, answr: '{"k": 1'}
+  - question: a
+    number: one
+    answer:
+      k: 1
+      k: 2
+  - question: b
+    number: 2
+    answer: [1]
+output_key: answer
+"""
+EVALUATION = """\
+reader_cfg: {input_columns: [question], output_column: answer}
+infer_cfg:
+  ice_template:
+    type: PromptTemplate
+    template:
+      round:
+      - {role: HUMN, prompt: "{question} {qestion}"}
+      - role: BOT
+        promt: x
+        prompt: |
+          {answer} {{ question }}
+    ice_token: </E>
+  prompt_template:
+    template: "</E>{{ tone }} {question}"
+  retriever: {type: FixKRetriever, fix_id_list: [0]}
+  inferencer: {type: GenInferencer}
+"""
+WRITTEN = (
+    "x", " ", "\n", "\n  ", "'", '"', ": ", "- ", " #", "|", "{", "}", "]", "{{ y }}", "{{ ", "}}",
+    "{% if a %}", "{% endif %}", "key: v\n", "  k: v\n", "  - question: z\n    number: 3\n    answer: {}\n",
+    "input_keys: [question]\n", "{# promptls: ignore[duplicate-key] #}", "",
+)  # fmt: skip
 
 
 def workspace_with(text: str) -> Workspace:
@@ -65,6 +114,44 @@ def test_findings_after_edits_are_those_of_the_text_read_anew(parts: list[str], 
 
     text = workspace.snapshot.open_files[PATH].template.source.text
     assert check(workspace.snapshot, PATH) == check(workspace_with(text).snapshot, PATH)
+
+
+@given(st.sampled_from((OBJECT, EVALUATION)), st.data())
+@settings(max_examples=40)
+def test_findings_in_objects_after_edits_are_those_of_the_text_read_anew(
+    text: str, data: st.DataObject
+) -> None:
+    workspace = workspace_with(text)
+    place = data.draw(st.integers(0, len(text)))
+    undone: list[tuple[Span, str]] = []
+    for version in range(2, 8):
+        check(workspace.snapshot, PATH)
+        source = workspace.snapshot.open_files[PATH].template.source
+        if data.draw(st.booleans()) and undone:
+            span, typed = undone.pop()
+        else:
+            start = min(place, len(source))
+            end = min(len(source), start + data.draw(st.sampled_from((0, 0, 0, 1, 5, 40))))
+            span, typed = Span(start, end), data.draw(st.sampled_from(WRITTEN))
+            undone.append((Span(start, start + len(typed)), source.text[start:end]))
+        workspace.edit(PATH, version, [(span, typed)])
+        place = data.draw(st.sampled_from((span.start + len(typed), span.start + len(typed), 0, len(text))))
+
+        now = workspace.snapshot.open_files[PATH].template.source.text
+        assert check(workspace.snapshot, PATH) == check(workspace_with(now).snapshot, PATH)
+
+
+def test_the_numbers_of_examples_follow_one_that_is_put_in_ahead_of_them() -> None:
+    workspace = workspace_with(OBJECT)
+    before = [each.message for each in check(workspace.snapshot, PATH) if "xample" in each.message]
+    assert any("example 4" in message for message in before)
+
+    place = OBJECT.index("  - question: a # comment")
+    workspace.edit(PATH, 2, [(Span(place, place), "  - {question: new, number: 7, answer: {k: 3}}\n")])
+    after = [each.message for each in check(workspace.snapshot, PATH) if "xample" in each.message]
+
+    assert any("example 5" in message for message in after)
+    assert not any("example 1 " in message for message in after if "has no" in message)
 
 
 def test_a_finding_behind_an_edit_moves_along_with_the_text() -> None:
