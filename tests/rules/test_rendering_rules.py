@@ -71,6 +71,14 @@ FOUND = {
     "-- around.yml.j2 --\n{% include 'long.yml.j2' %}\n-- long.yml.j2 --\n- name: long\n  content: |\n    … 1,100 tokens of fixed text …\n",
     "a change in an included file, where nothing is declared": "{% include 'short.yml.j2' %}\n^^^^^^^^^^^^^^^^^^^^^^^^^^^^ unstable-prefix\n- name: long\n  content: |\n    … 1,100 tokens of fixed text …\n"
     "-- short.yml.j2 --\n- name: short\n  content: '{{ name | int }}'\n",
+    "a name that is set from an input": "{% set hi = 'Dear ' ~ customer.name %}\n- name: a\n  content: '{{ hi | int }}'\n            ^^^^^^^^^^^^^^ unstable-prefix: where `customer` differs from one request to the next, the 1,101 tokens of fixed text behind it are not read from the provider's cache; ahead of it they would be\n"
+    "- name: b\n  content: |\n    … 1,100 tokens of fixed text …\n",
+    "a condition ahead of fixed text": "- name: a\n  content: |\n    Hello. {% if vip %}You are a VIP.{% endif %}\n           ^^^^^^^^^^^^ unstable-prefix: this `if` on `vip` begins the prompt in more than one way: the provider's cache keeps the 1,100 tokens of fixed text behind it anew for each; ahead of it, once for all\n"
+    "- name: b\n  content: |\n    … 1,100 tokens of fixed text …\n",
+    "a condition around a part, and a question at the end": "{% if vip %}\n^^^^^^^^^^^^ unstable-prefix\n- name: a\n  content: You are a VIP.\n{% endif %}\n"
+    "- name: b\n  content: |\n    … 1,100 tokens of fixed text …\n- name: c\n  content: '{{ question | int }}'\n",
+    "a condition in an included file": "{% include 'short.yml.j2' %}\n^^^^^^^^^^^^^^^^^^^^^^^^^^^^ unstable-prefix\n- name: long\n  content: |\n    … 1,100 tokens of fixed text …\n"
+    "-- short.yml.j2 --\n- name: short\n  content: '{% if vip %}x{% endif %}'\n",
 }  # fmt: skip
 
 SILENT = {
@@ -86,6 +94,10 @@ SILENT = {
     "documents behind the question": "- name: question\n  content: b\n{% for each in documents %}\n- name: document\n  truncation_priority: 2\n  content: c\n{% endfor %}\n"
     "- name: d\n  role: system\n  truncation_priority: 1\n  content: c\n",
     "fixed text ahead": "- name: c\n  content: |\n    … 1,100 tokens of fixed text …\n    {{ escape_special_characters(name) }}\n",
+    "a condition behind fixed text": "- name: c\n  content: |\n    … 1,100 tokens of fixed text …\n{% if vip %}\n- name: a\n  content: b\n{% endif %}\n",
+    "a condition that prints nothing": "{% if vip %}{% set n = 1 %}{% endif %}\n- name: c\n  content: |\n    … 1,100 tokens of fixed text …\n    {{ n }}\n",
+    "a condition on a priority": "- name: a\n  truncation_priority: {% if vip %}1{% else %}2{% endif %}\n  role: system\n  content: b\n- name: c\n  content: |\n    … 1,100 tokens of fixed text …\n",
+    "a condition on a constant": "{#---\ninput_keys:\n  vip: {const: true}\n---#}\n- name: a\n  content: '{% if vip %}x{% endif %}'\n- name: c\n  content: |\n    … 1,100 tokens of fixed text …\n",
     "fixed text that only some requests have": "- name: a\n  content: '{{ name | int }}'\n{% if name %}\n- name: c\n  content: |\n    … 1,100 tokens of fixed text …\n{% endif %}\n",
     "short fixed text": "- name: a\n  content: '{{ name | int }}'\n- name: c\n  content: |\n    … 1,000 tokens of fixed text …\n",
     "a file that is included only now and then": "- name: a\n  content: '{{ name | int }}'\n{% if name %}{% include 'long.yml.j2' %}{% endif %}\n"

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from textwrap import dedent
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from promptls.meaning.made_of import named_in, names_made_of
 from promptls.meaning.parts import Part, chunk_items
 from promptls.meaning.references import TemplateReference, template_references
 from promptls.meaning.template import Template
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.jinja.nodes import Call, Filter, Name, walk
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text
 from promptls.text.lines import line_end
@@ -25,19 +25,28 @@ from promptls.text.span import Span
 
 @dataclass(frozen=True, slots=True)
 class UnstablePrefix:
-    """The first place that an input changes, its name, and the fixed texts behind it, part by part."""
+    """The first place that an input changes, its name, and the fixed texts behind it, part by part.
+
+    Where `is_condition`, an `if` that asks for the input is the place. The texts are then those up to where
+    an input is printed, because the beginning of each outcome is kept.
+    """
 
     span: Span
     name: str
     fixed: tuple[str, ...]
+    is_condition: bool = False
 
 
 class _Piece(NamedTuple):
-    """What a part's content is made of: fixed text, or a tag that prints one of the names."""
+    """What a part's content is made of: fixed text, or a tag that prints one of the names.
+
+    `asked` are the names that an `if` asks for, outside of other blocks, where what it prints hangs on them.
+    """
 
     text: str
     tag: Span
     names: tuple[str, ...]
+    asked: tuple[str, ...] = ()
 
 
 _UNSENT: Final = frozenset({"name", "truncation_priority", "expected_template_data_keys", "tokens"})
@@ -46,41 +55,55 @@ Included: TypeAlias = Callable[[TemplateReference], Template | None]
 """The template that an include leads to."""
 
 
-def unstable_prefix(
+def unstable_prefixes(
     template: Template,
     included: Included = lambda _reference: None,
     read_below: frozenset[str] = frozenset(),
-) -> UnstablePrefix | None:
-    """Where the prompt first changes from request to request; None without fixed text behind it.
+) -> tuple[UnstablePrefix, ...]:
+    """Where the prompt first changes from request to request; nothing without fixed text behind it.
 
+    First where an input is printed, then where an `if` hangs on one, as far as there are such places.
     `read_below` are the inputs that included files read. What an include outside of any block brings in
     counts where `included` gives its template, however deep: the place of a change in there is the include's.
     """
-    changing = (template.names.input_names | _declared(template) | read_below) - _constants(template)
-    if not changing:
-        return None
+    inputs = (template.names.input_names | _declared(template) | read_below) - _constants(template)
+    if not inputs:
+        return ()
+    changing = names_made_of(template, inputs)
     found: tuple[Span, str] | None = None
+    asking: tuple[Span, str] | None = None
     fixed: list[str] = []
+    asked: list[str] = []
     depth = 0
     for start, chunk in zip(template.source.starts, template.source.chunks, strict=False):
         references = template_references(chunk)
-        if found is None and not references and not _reads(chunk, changing):
+        if found is None and asking is None and not references and not _reads(chunk, changing):
             depth += _opened(chunk)
             continue
         texts: list[str] = []
+        ahead: list[str] = []
         for piece in _with_included(chunk, included, (template,)) if depth == 0 else _pieces(chunk):
             if found is None:
-                name = next((name for name in piece.names if name in changing), None)
-                if name is not None:
-                    found = (piece.tag.shifted(start), name)
-            elif piece.text and depth == 0:
-                texts.append(piece.text)
-        if text := "".join(texts).strip():
-            fixed.append(text)
+                found = _first(piece.names, changing, piece.tag.shifted(start))
+                if asking is None and depth == 0:
+                    asking = _first(piece.asked, changing, piece.tag.shifted(start))
+            if piece.text and depth == 0:
+                if found is not None:
+                    texts.append(piece.text)
+                elif asking is not None:
+                    ahead.append(piece.text)
+        for pieces, kept_in in ((texts, fixed), (ahead, asked)):
+            if text := "".join(pieces).strip():
+                kept_in.append(text)
         depth += _opened(chunk)
-    if found is None or not fixed:
-        return None
-    return UnstablePrefix(*found, tuple(fixed))
+    printed = (UnstablePrefix(*found, tuple(fixed)),) if found and fixed else ()
+    hanging = (UnstablePrefix(*asking, tuple(asked), is_condition=True),) if asking and asked else ()
+    return (*printed, *hanging)
+
+
+def _first(names: tuple[str, ...], changing: dict[str, str], tag: Span) -> tuple[Span, str] | None:
+    """The tag with the input that the first of its names that change comes from."""
+    return next(((tag, changing[name]) for name in names if name in changing), None)
 
 
 def _with_included(chunk: Chunk, included: Included, around: tuple[Template, ...]) -> Iterator[_Piece]:
@@ -133,10 +156,10 @@ def _enum(schema: dict[str, Any]) -> list[Any]:
 
 @kept
 def _names(chunk: Chunk) -> frozenset[str]:
-    return frozenset(name for piece in _pieces(chunk) for name in piece.names)
+    return frozenset(name for piece in _pieces(chunk) for name in (*piece.names, *piece.asked))
 
 
-def _reads(chunk: Chunk, names: frozenset[str]) -> bool:
+def _reads(chunk: Chunk, names: dict[str, str]) -> bool:
     return not _names(chunk).isdisjoint(names)
 
 
@@ -165,11 +188,13 @@ def _pieces(chunk: Chunk) -> tuple[_Piece, ...]:
     depth = 0
     position = 0
     for index, tag in enumerate(chunk.tags):
+        is_sent = not any(span.start <= tag.span.start < span.end for span in unsent)
+        asked: tuple[str, ...] = ()
         if depth == 0:
             pieces += _texts_between(chunk, spans, position, tag.span.start)
+            asked = _asked(chunk, index, spans) if is_sent else ()
         depth += _step(chunk, index)
-        is_sent = not any(span.start <= tag.span.start < span.end for span in unsent)
-        pieces.append(_Piece("", tag.span, _printed(chunk, index) if is_sent else ()))
+        pieces.append(_Piece("", tag.span, _printed(chunk, index) if is_sent else (), asked))
         position = tag.span.end
     if depth == 0:
         pieces += _texts_between(chunk, spans, position, len(chunk.text))
@@ -216,13 +241,31 @@ def _printed(chunk: Chunk, index: int) -> tuple[str, ...]:
         expressions = tag_tree(tag).statement.expressions[:1]
     else:
         return ()
-    found: list[str] = []
-    for expression in expressions:
-        called = {id(node.function) for node in walk(expression) if isinstance(node, Call)}
-        if any(isinstance(node, Filter) and node.name in {"length", "count"} for node in walk(expression)):
-            continue
-        found += [node.name for node in walk(expression) if isinstance(node, Name) and id(node) not in called]
-    return tuple(found)
+    return named_in(expressions)
+
+
+def _asked(chunk: Chunk, index: int, spans: list[Span]) -> tuple[str, ...]:
+    """The names that the tag asks for where it is an `if` whose block prints something."""
+    tag = chunk.tags[index]
+    if tag.kind != "statement" or tag_tree(tag).statement.keyword != "if" or not _prints(chunk, index, spans):
+        return ()
+    return named_in(tag_tree(tag).statement.expressions)
+
+
+def _prints(chunk: Chunk, index: int, spans: list[Span]) -> bool:
+    """Whether text of a content, or a tag that prints, stands in the block that the tag opens."""
+    depth = _step(chunk, index)
+    position = chunk.tags[index].span.end
+    for number, tag in enumerate(chunk.tags[index + 1 :], index + 1):
+        if any(piece.text.strip() for piece in _texts_between(chunk, spans, position, tag.span.start)):
+            return True
+        position = tag.span.end
+        depth += _step(chunk, number)
+        if depth == 0:
+            return False
+        if tag.kind == "output":
+            return True
+    return depth > 0
 
 
 def _dedented(text: str, start: int, end: int) -> str:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from promptls.meaning.header import Example
 from promptls.meaning.parts import Part, chunk_items
-from promptls.meaning.prefix import unstable_prefix
+from promptls.meaning.prefix import unstable_prefixes
 from promptls.meaning.template import PlacedPart, Template
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering
@@ -23,7 +23,7 @@ from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.yaml.nodes import key_text
 from promptls.text.span import Span
 from promptls.tokens.encodings import is_approximate
-from promptls.workspace.request_prefix import request_prefix
+from promptls.workspace.request_prefix import request_prefixes
 from promptls.workspace.snapshot import Snapshot
 
 _MOST_INCLUDED: Final = 50
@@ -175,10 +175,10 @@ def example_text(example: Example) -> str:
 
 def template_texts(template: Template) -> tuple[str, ...]:
     """The texts whose tokens a rendering counts: of all parts, the fixed ones in them, and the examples."""
-    prefix = unstable_prefix(template)
+    fixed = (text for prefix in unstable_prefixes(template) for text in prefix.fixed)
     parts = (text for chunk in template.source.chunks for text in _part_texts(chunk).values())
     examples = map(example_text, template.declarations.examples[:_MOST_EXAMPLES])
-    return (*parts, *(prefix.fixed if prefix else ()), *examples)
+    return (*parts, *fixed, *examples)
 
 
 def included_texts(snapshot: Snapshot, path: str) -> tuple[str, ...]:
@@ -190,8 +190,8 @@ def included_texts(snapshot: Snapshot, path: str) -> tuple[str, ...]:
     targets = {snapshot.resolve(path, reference) for reference in template.references} if template else set()
     found = [snapshot.template(target) for target in sorted(filter(None, targets))]
     texts = tuple(each.source.text for each in found[:_MOST_INCLUDED] if each is not None)
-    prefix = request_prefix(snapshot, path) if texts else None
-    return (*texts, *(prefix.fixed if prefix else ()))
+    prefixes = request_prefixes(snapshot, path) if texts else ()
+    return (*texts, *(text for prefix in prefixes for text in prefix.fixed))
 
 
 def rendered_parts(

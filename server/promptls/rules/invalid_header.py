@@ -41,8 +41,6 @@ from collections.abc import Iterator
 from promptls.rules.aspects import declarations, files
 from promptls.rules.declared_schemas import schema_problems
 from promptls.rules.rule import DECLARING_KINDS, Edit, FileContext, Finding, Fix, Rule
-from promptls.settings.header import HEADER_KEYS
-from promptls.text.nearest import nearest
 from promptls.workspace.contract import functions_path
 
 
@@ -50,10 +48,9 @@ def check(context: FileContext) -> Iterator[Finding]:
     """What is wrong with the header."""
     for problem in context.template.declarations.problems:
         fixes: tuple[Fix, ...] = ()
-        if problem.kind == "unknown-key":
-            meant = nearest(context.template.source.slice(problem.span), HEADER_KEYS)
-            if meant:
-                fixes = (Fix(f"Change to `{meant}`", (Edit(problem.span, meant),), preferred=True),)
+        if problem.meant is not None:
+            edit = Edit(problem.span, problem.meant)
+            fixes = (Fix(f"Change to `{problem.meant}`", (edit,), preferred=True),)
         yield Finding(problem.span, problem.message, fixes)
     tree = context.template.declarations.tree
     yield from schema_problems(tree.value("input_keys") if tree else None)
