@@ -57,7 +57,8 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
         return RenderFailure(KIND, message, job.path)
     try:
         counter = partial(count, encoding=job.encoding)
-        asking = asking_of(loaded, choices[chosen], (train, test), counter, job.token_limit)
+        made_up = None if train or test else data
+        asking = asking_of(loaded, choices[chosen], (train, test), counter, job.token_limit, made_up)
         index, row = asked_row(wanted.row, asking, test, job.data)
         shown = asking.prompts(index, row)
     except OpenCompassError as error:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from promptls.rendering.embeddings import sentence_model
 from promptls.rendering.evaluation_view import Asking, RowPrompts, chat_message
+from promptls.rendering.made_up_rows import made_up_rows
 from promptls.systems.opencompass.evaluation_prompt import build_evaluation_prompt
 from promptls.systems.opencompass.failure import OpenCompassError
 from promptls.systems.opencompass.meta_template import build_meta_template, lay_out
@@ -45,10 +46,12 @@ def asking_of(
     rows: tuple[Sequence[Row], Sequence[Row]],
     counter: Callable[[str], int],
     token_limit: int,
+    made_up: Iterable[str] | None = None,
 ) -> Asking:
     """All that prompts are made of: the configuration, a meta template, training and asked rows.
 
-    Of the rows, those count that the ranges of the reader leave.
+    Of the rows, those count that the ranges of the reader leave. Where there are none, examples are made up
+    of the columns `made_up`.
     Raises OpenCompassError for a configuration that OpenCompass refuses.
     """
     infer, reader = loaded.get("infer_cfg"), loaded.get("reader_cfg")
@@ -57,10 +60,13 @@ def asking_of(
     )
     limit = evaluation.inferencer.get("max_seq_len")
     limits = [each for each in (limit, token_limit) if isinstance(each, int) and each > 0]
-    train = chosen(rows[0], evaluation.reader.train_range, "train_range")
+    examples = None if made_up is None else made_up_rows(evaluation, made_up)
+    train = (
+        examples if examples is not None else chosen(rows[0], evaluation.reader.train_range, "train_range")
+    )
     numbers = chosen(range(1, len(rows[1]) + 1), evaluation.reader.test_range)
     test = [rows[1][number - 1] for number in numbers]
-    wanted = evaluation.retriever.sentence_model
+    wanted = None if examples is not None else evaluation.retriever.sentence_model
     model = None if wanted is None else sentence_model(wanted)
     is_other = model is not None and model.name != wanted
     return Asking(
@@ -68,7 +74,9 @@ def asking_of(
         train=train,
         test=test,
         numbers=tuple(numbers),
-        pick=evaluation.picks(train, test, model),
+        pick=evaluation.picks(train, test, model)
+        if examples is None
+        else lambda _index: list(range(len(train))),
         meta=build_meta_template(meta, is_api=is_api(meta)),
         count=counter,
         limit=min(limits, default=None),

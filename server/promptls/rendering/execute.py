@@ -14,9 +14,10 @@ from promptls.rendering.functions_file import load_functions
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderedSection, RenderFailure, Rendering
 from promptls.rendering.packed_map import PackedMap, packed_map
+from promptls.rendering.source_map.leaf_words import turns_words
 from promptls.rendering.source_map.parts import part_segments
 from promptls.rendering.source_map.render import render_mapped
-from promptls.rendering.source_map.rendered import RenderedMap, turns_words
+from promptls.rendering.source_map.rendered import RenderedMap
 from promptls.rendering.source_map.stopped import item_words, line_outside, turns_at
 from promptls.rendering.source_map.templates import CompiledGroups
 from promptls.rendering.stand_in import stand_in

@@ -60,6 +60,12 @@ class DataPaths:
         self._data = data
         self._places: dict[int, DataPath | None] | None = None
         self._items: dict[int, tuple[Turn, DataPath | None]] = {}
+        self._around: Turn | None = None
+        self._file: SourceFile | None = None
+        self._site = -1
+        """The loop that was asked for last, in the turn around it; where it goes through what list."""
+        self._base: str | None = None
+        self._listed_there: list[Any] = []
 
     def of(self, leaf: Leaf) -> tuple[DataPath, ...]:
         """Where the value that `leaf` printed stands; for a value made of others, where each of them does."""
@@ -70,6 +76,21 @@ class DataPaths:
             path = self._listed(self._resolved(expression, leaf.file, turns), leaf.value)
             return () if path is None else (path,)
         return tuple(dict.fromkeys(self._paths(expression, leaf.file, turns, leaf.value)))
+
+    def item_words(self, turn: Turn) -> str | None:
+        """Where the item stands that a turn is for, as a template has it."""
+        outer, file, site, number, item = turn
+        if outer is not self._around or site != self._site or file is not self._file:
+            self._around, self._file, self._site = outer, file, site
+            base = self._resolved(file.sites[site].expression, file, chain_of(outer))
+            self._base = None if base is None else written(base)
+            values = None if base is None else self._value(base)
+            self._listed_there = values if type(values) is list else []
+        values = self._listed_there
+        if number <= len(values) and values[number - 1] is item:
+            return f"{self._base}[{number - 1}]"
+        path = self._item(turn, chain_of(outer))
+        return None if path is None else written(path)
 
     def _paths(
         self, expression: Any, file: SourceFile, turns: Sequence[Turn], value: Any

@@ -51,9 +51,11 @@ def _keeping(filter_: Filter, align: Align) -> Filter:
     """The filter, whose result is replaced by an equal text with pieces."""
     first = 1 if hasattr(filter_, "jinja_pass_arg") else 0
     try:
-        signature: inspect.Signature | None = inspect.signature(filter_)
+        parameters = list(inspect.signature(filter_).parameters.values())[first:]
     except ValueError:  # It is written in C.
-        signature = None
+        parameters = []
+    names = [each.name for each in parameters]
+    defaults = [each.default for each in parameters]
 
     @functools.wraps(filter_)
     def keep(*arguments: Any, **options: Any) -> Any:
@@ -69,14 +71,16 @@ def _keeping(filter_: Filter, align: Align) -> Filter:
         if not isinstance(result, str) or not may_align or not any(map(_has_pieces, given)):
             return result
         text = str(result)
+        aligned: str | None = None
         try:
-            if signature is not None:
-                bound = signature.bind(*arguments, **options)
-                bound.apply_defaults()
-                given = tuple(bound.arguments.values())[first:]
-            aligned = align(text, *map(_as_pieces, given))
+            if align is _formatted:
+                aligned = percent_leaves(text, _as_pieces(arguments[0]), options or arguments[1:])
+            else:
+                rest = [options.get(*each) for each in zip(names, defaults, strict=True)]
+                given = (*arguments[first:], *rest[len(arguments) - first :])
+                aligned = align(text, *map(_as_pieces, given))
         except (AttributeError, TypeError, ValueError):
-            aligned = None
+            return text if type(result) is MappedText else result
         if aligned != text or type(aligned) is not MappedText:
             return text if type(result) is MappedText else result
         return as_markup(aligned) if isinstance(result, Markup) else aligned
@@ -203,8 +207,8 @@ def _word_from(text: str, at: int) -> int:
     return at
 
 
-def _formatted(result: str, text: str, values: Any = (), named: Any = None) -> str | None:
-    return percent_leaves(result, text, named or values)
+def _formatted(result: str, text: str, *values: Any) -> str:
+    return percent_leaves(result, text, values)
 
 
 def _whole(_result: str, text: str) -> str:

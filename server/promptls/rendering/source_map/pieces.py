@@ -45,19 +45,29 @@ class FileNames(NamedTuple):
 class SourceFile:
     """A stretch of a template file that takes part in a rendering: all of it, or a group."""
 
-    __slots__ = ("names", "path", "sites", "start")
+    __slots__ = ("_sites", "names", "path", "spans", "start")
 
     def __init__(self, path: str, start: int, sites: Iterable[Any] = ()) -> None:
         """The stretch of the file at `path` that begins at the offset `start` of it."""
         self.path = path
-        self.sites = tuple(Site(*site) for site in sites)
         self.start = start
         self.names = FileNames({}, frozenset())
+        self.sites = tuple(Site(*site) for site in sites)
+
+    @property
+    def sites(self) -> tuple[Site, ...]:
+        """The sites, by their numbers."""
+        return self._sites
+
+    @sites.setter
+    def sites(self, sites: tuple[Site, ...]) -> None:
+        self._sites = sites
+        self.spans = [(self.start + site.start, self.start + site.end) for site in sites]
+        """The spans of the sites in the file."""
 
     def span(self, site: int) -> tuple[int, int]:
         """The span of a site in the file."""
-        place = self.sites[site]
-        return self.start + place.start, self.start + place.end
+        return self.spans[site]
 
 
 class Outer(NamedTuple):
