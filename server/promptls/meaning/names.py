@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Final
 
-from promptls.meaning.outline import free_names, outline, pass_outline
+from promptls.meaning.outline import Outline, bare_outline, free_names, pass_outline
 from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, Bound, Reading, Resolver, chunk_events
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.group import Group, Located, Piece, carried, chunk_of_offset, union, united
+from promptls.syntax.group import Group, Located, Piece, chunk_of_offset, chunks_where, derived, union, united
 from promptls.syntax.source import Source
 
 
@@ -65,6 +65,10 @@ class FileNames:
             for reading in resolver.readings(located.chunk, located.start):
                 if reading.name == name:
                     yield reading
+
+    def chunks_reading(self, name: str) -> Iterator[Located]:
+        """The chunks in which a variable is read, in order."""
+        return chunks_where(self._root, lambda piece: name in _read_names(piece))
 
     def bindings_of(self, kind: str) -> Iterator[Binding]:
         """The names that are bound in one way: `set`, `for`, `macro`, `import`, `with` or `parameter`."""
@@ -220,9 +224,9 @@ name_steps: Final = united(_without_places, tuple[object, ...], of_tags=True)
 """What a piece binds and reads, how, in which order and in which blocks, without the places."""
 
 
-def _free(piece: Piece) -> frozenset[str]:
-    return frozenset(free_names(Resolver(), outline(piece)) - GLOBALS - INJECTED)
+def _free(steps: Outline) -> frozenset[str]:
+    return frozenset(free_names(Resolver(), steps) - GLOBALS - INJECTED)
 
 
-_input_names: Final = carried(name_steps, _free)
+_input_names: Final = derived(bare_outline, _free)
 """The names that may come from around a piece."""

@@ -8,11 +8,12 @@ a group is that of its children's outlines in a row.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from promptls.meaning.scopes import Binding, Held, NameEvent, Resolver, chunk_events
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.group import Piece
+from promptls.syntax.group import Piece, united
+from promptls.text.span import NOWHERE
 
 
 class Zone(NamedTuple):
@@ -60,6 +61,25 @@ def free_names(resolver: Resolver, steps: Outline) -> set[str]:
         for held in step.binds:
             resolver.bind(held)
     return free
+
+
+def _bare_of_chunk(chunk: Chunk) -> Outline:
+    return tuple([_bare(step) for step in outline(chunk)])
+
+
+def _bare(step: Zone | NameEvent) -> Zone | NameEvent:
+    if isinstance(step, NameEvent):
+        return step._replace(span=NOWHERE, bound=tuple((name, NOWHERE, kind) for name, _, kind in step.bound))
+    binds = tuple([(binding._replace(span=NOWHERE), certain, 0) for binding, certain, _ in step.binds])
+    return Zone(step.reads, binds)
+
+
+def _bare_of_group(children: list[Outline]) -> Outline:
+    return _reduced([step for each in children for step in each])
+
+
+bare_outline: Final = united(_bare_of_chunk, _bare_of_group, of_tags=True)
+"""The outline of a piece without the places, which is the same where an edit only moves tags."""
 
 
 def _chunk_steps(chunk: Chunk) -> Iterator[Zone | NameEvent]:

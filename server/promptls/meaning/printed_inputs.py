@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from promptls.meaning.key_ways import way_of
 from promptls.meaning.paths import Each, Step
 from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, Resolver
 from promptls.meaning.shape import Shape
-from promptls.meaning.shapes import resolved_at
+from promptls.meaning.shapes import resolved_each
 from promptls.meaning.template import Template
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import union
@@ -90,14 +90,27 @@ def no_inputs(template: Template) -> frozenset[str]:
     return made | (names.read_names - declared - names.bound_names("for"))
 
 
-def way_from_input(template: Template, value: PrintedInput, start: int) -> tuple[str, tuple[str, ...]]:
-    """The input that a value of the chunk at `start` comes from, with the keys on the way.
+def ways_from_inputs(
+    template: Template, values: Iterable[tuple[PrintedInput, int]]
+) -> dict[tuple[Span, int], tuple[str, tuple[str, ...]]]:
+    """The input that each value of the chunk at an offset comes from, with the keys on the way.
 
-    Follows loops and names that are set outside of the chunk. The name is empty where that leads to no input.
+    They come by the value's span and that offset. Follows loops and names that are set outside of the chunk.
+    The name is empty where that leads to no input.
     """
-    path = (Step(value.name), *(Step(key or Each.ELEMENT) for key in value.keys))
-    root, *keys = way_of(resolved_at(template, path, start + value.span.start)) or ("",)
-    return str(root), tuple("" if isinstance(key, Each) else key for key in keys)
+    asked = {
+        (value.span, start): (
+            (Step(value.name), *(Step(key or Each.ELEMENT) for key in value.keys)),
+            start + value.span.start,
+        )
+        for value, start in values
+    }
+    resolved = resolved_each(template, asked.values())
+    found = {}
+    for each, place in asked.items():
+        root, *keys = way_of(resolved[place]) or ("",)
+        found[each] = (str(root), tuple("" if isinstance(key, Each) else key for key in keys))
+    return found
 
 
 def schema_at(schema: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:

@@ -6,14 +6,14 @@ tags whose block reaches out of the piece; a file's shapes are those of its oute
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from promptls.meaning.macro_flow import Flow, shapes_of_inputs
 from promptls.meaning.paths import Path, without_views
 from promptls.meaning.shape import Shape
 from promptls.meaning.template import Template
-from promptls.meaning.use import Bind, Close, Middle, Open, Rebind, Use
+from promptls.meaning.use import Bind, Close, Middle, Open, Pass, Rebind, Use
 from promptls.meaning.uses import chunk_uses, unplaced_events
 from promptls.meaning.walk import Later, Piece, Walk
 from promptls.syntax.chunk import Chunk
@@ -51,6 +51,18 @@ def resolved_at(template: Template, path: Path, offset: int) -> Path:
     return _walk_to(template, offset).resolved(path) if path else ()
 
 
+def resolved_each(template: Template, asked: Iterable[tuple[Path, int]]) -> dict[tuple[Path, int], Path]:
+    """What `resolved_at` gives for each of some paths at their offsets, in one walk over the file."""
+    paths: dict[int, list[Path]] = {}
+    for path, offset in asked:
+        paths.setdefault(offset, []).append(path)
+    return {
+        (path, offset): walk.resolved(path) if path else ()
+        for offset, walk in _walks_to(template.source.root, sorted(paths))
+        for path in paths[offset]
+    }
+
+
 def shapes_at(template: Template, offset: int, used: Mapping[str, Shape]) -> Mapping[str, Shape]:
     """The shapes of what is outside the template when a text that stands at `offset` uses these variables."""
     walk = _walk_to(template, offset)
@@ -79,34 +91,59 @@ def resolved_uses(template: Template) -> Iterator[Use]:
 
 def _walk_to(template: Template, offset: int) -> Walk:
     """The blocks that are open at `offset`; what the tag there sets is not known in it yet."""
-    located = template.source.located(offset)
-    walk = Walk()
-    for piece in _pieces_before(template.source.root, located.index):
-        walk.take(stretches(piece))
-    inside = offset - located.start
-    for tag in chunk_uses(located.chunk):
-        if tag.start >= inside:
-            break
-        for event in tag.events:
-            if not isinstance(event, Use) and (tag.end <= inside or not isinstance(event, Bind)):
-                walk.step(event)
-    walk.forget()
+    ((_, walk),) = _walks_to(template.source.root, [offset])
     return walk
 
 
-def _pieces_before(group: Group, index: int) -> Iterator[Chunk | Group]:
-    """The largest pieces that hold all chunks before the one of this number, in order."""
+def _walks_to(
+    group: Group, offsets: Sequence[int], start: int = 0, walk: Walk | None = None
+) -> Iterator[tuple[int, Walk]]:
+    """The blocks that are open at each of some offsets, which are in order, in a group at `start`.
+
+    One walk goes over the group, and enters only what holds one of the offsets.
+    """
+    walk = Walk() if walk is None else walk
+    waiting = 0
     children: tuple[Chunk | Group, ...] = group.children
     for number, child in enumerate(children):
-        first = group.first_chunks[number]
-        if first + child.count <= index:
-            yield child
-        elif first < index and isinstance(child, Group):
-            yield from _pieces_before(child, index - first)
+        end = start + group.starts[number + 1] if number + 1 < len(children) else None
+        first = waiting
+        while waiting < len(offsets) and (end is None or offsets[waiting] < end):
+            waiting += 1
+        if first == waiting:
+            _pass_by(walk, child)
+        elif isinstance(child, Group):
+            yield from _walks_to(child, offsets[first:waiting], start + group.starts[number], walk)
+        else:
+            for offset in offsets[first:waiting]:
+                yield offset, _walk_into(child, offset - start - group.starts[number], walk.copied())
+            _pass_by(walk, child)
+        if waiting == len(offsets):
+            break
+
+
+def _walk_into(chunk: Chunk, inside: int, walk: Walk) -> Walk:
+    for tag in chunk_uses(chunk):
+        if tag.start >= inside:
+            break
+        for event in tag.events:
+            if not isinstance(event, (Use, Pass)) and (tag.end <= inside or not isinstance(event, Bind)):
+                walk.step(event)
+    return walk
+
+
+def _pass_by(walk: Walk, piece: Chunk | Group) -> None:
+    for each in _bindings(piece):
+        if not isinstance(each, (dict, Later)):
+            walk.step(each)
 
 
 def _of_chunk(chunk: Chunk) -> tuple[Piece, ...]:
     return _summed(list(unplaced_events(chunk)))
+
+
+def _bindings_of(chunk: Chunk) -> tuple[Piece, ...]:
+    return tuple([each for each in stretches(chunk) if not isinstance(each, (dict, Later, Pass))])
 
 
 def _joined_pieces(pieces: list[tuple[Piece, ...]]) -> tuple[Piece, ...]:
@@ -173,5 +210,7 @@ def _loose(events: Sequence[Piece | Use]) -> frozenset[int]:
 
 stretches: Final = united(_of_chunk, _joined_pieces, of_tags=True)
 """The uses of a piece of the file, summed up between what the text around it takes part in."""
+_bindings: Final = united(_bindings_of, _joined_pieces, of_tags=True)
+"""Of those stretches what is bound for the text behind, and the blocks that begin or end there."""
 _flow: Final = derived(stretches, _flow_of)
 _shapes: Final = derived(_flow, lambda flow: shapes_of_inputs(flow, {}))

@@ -54,6 +54,12 @@ class _Frame:
         self.asked_else = asked_else
         self.told: dict[tuple[str, int], Shape] = {}
 
+    def copied(self) -> _Frame:
+        """The block with the names that it has now, and nothing noted in it."""
+        other = _Frame(self.keyword, self.asked, self.asked_else)
+        other.names = self.names.copy()
+        return other
+
 
 class Walk:
     """The blocks that are open at the place reached, and the shapes that were found on the way.
@@ -68,6 +74,13 @@ class Walk:
         self.waiting: Final[dict[tuple[Path, int], Shape]] = {}
         """The uses of values under keys that may be the elements of a loop around."""
         self._asked: tuple[Path, ...] = ()
+
+    def copied(self) -> Walk:
+        """A walk that goes on from here by itself, and has found nothing yet."""
+        other = Walk()
+        other.frames[:] = [frame.copied() for frame in self.frames]
+        other._asked = self._asked
+        return other
 
     def take(self, pieces: tuple[Piece, ...]) -> None:
         """Go over a chunk."""

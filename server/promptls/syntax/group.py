@@ -216,6 +216,8 @@ def _succeeding(group: Group, groups: list[Group]) -> list[Group]:
                 groups[0].has_same_tags = True
                 for fact in FACTS_OF_TAGS & group.kept.keys():
                     groups[0].kept[fact] = group.kept[fact]
+            for fact in DERIVED & group.kept.keys():
+                groups[0].kept[fact] = group.kept[fact]
     group.before = None  # or each edit would hold on to all those before it
     return groups
 
@@ -225,6 +227,8 @@ def _succeeding(group: Group, groups: list[Group]) -> list[Group]:
 Fact = TypeVar("Fact")
 Item = TypeVar("Item")
 _MISSING: Final = object()
+DERIVED: Final[set[object]] = set()
+"""The functions that `derived` has made."""
 
 
 def united(
@@ -248,6 +252,8 @@ def united(
                     found = before[0][fact]
                 else:
                     found = join([fact(child) for child in piece.children])
+                    if before is not None and before[0].get(fact, _MISSING) == found:
+                        found = before[0][fact]  # so that what follows from it holds, too
             piece.kept[fact] = found
         return found  # type: ignore[return-value]  # put there above
 
@@ -264,24 +270,19 @@ def united(
 
 
 def derived(fact: Callable[[Piece], Fact], derive: Callable[[Fact], Item]) -> Callable[[Piece], Item]:
-    """What follows from a fact of a piece alone; worked out again only where the fact is another one."""
-    return carried(fact, lambda piece: derive(fact(piece)))
+    """What follows from a fact of a piece alone; worked out again only where the fact is another one.
 
-
-def carried(fact: Callable[[Piece], object], of_piece: Callable[[Piece], Item]) -> Callable[[Piece], Item]:
-    """What `of_piece` says of a piece; worked out again only where `fact`, which decides it, differs."""
+    It is handed from one text of a file to the next, also past texts of which nobody asked for it.
+    """
 
     def following(piece: Piece) -> Item:
-        found = piece.kept.get(following, _MISSING)
-        if found is _MISSING:
-            before = piece.before[0] if isinstance(piece, Group) and piece.before is not None else {}
-            if following in before and before.get(fact) is fact(piece):
-                found = before[following]
-            else:
-                found = of_piece(piece)
-            piece.kept[following] = found
-        return found  # type: ignore[return-value]  # put there above
+        now = fact(piece)
+        known = piece.kept.get(following)
+        if not isinstance(known, tuple) or known[0] is not now:
+            known = piece.kept[following] = (now, derive(now))
+        return known[1]  # type: ignore[no-any-return]  # put there above
 
+    DERIVED.add(following)
     return following
 
 

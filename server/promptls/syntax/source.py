@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, cut, succeed
 from promptls.syntax.group import (
@@ -30,6 +30,19 @@ _SHORTEST_ITEM: Final = 3
 """Edits nearer to the beginning of a chunk may take its dash away."""
 
 
+_MOST_UNDONE: Final = 16
+
+
+class Former(NamedTuple):
+    """A text as it was before an edit, without the source around it, and the edit that takes it back."""
+
+    root: Group
+    identity: object
+    at_items: bool
+    span: Span
+    text: str
+
+
 class Source:
     """One text and its chunks; `edited` gives a new one that shares the unchanged chunks.
 
@@ -37,13 +50,15 @@ class Source:
     whose items begin chunks; it is a fact of the text, found from what stands before the first item.
     """
 
-    __slots__ = ("__dict__", "at_items", "has_jinja", "root")
+    __slots__ = ("__dict__", "at_items", "has_jinja", "root", "undo")
 
     def __init__(self, root: Group, *, at_items: bool, has_jinja: bool = True) -> None:
         self.root: Final = root
         self.at_items: Final = at_items
         self.has_jinja: Final = has_jinja
         """Whether tags are looked for: a JSON file has none, whatever its texts look like."""
+        self.undo: tuple[Former, ...] = ()
+        """The edits that can be taken back without reading the text again, the last one first."""
 
     @classmethod
     def of(cls, text: str) -> Source:
@@ -158,7 +173,23 @@ class Source:
     # -- edits ----------------------------------------------------------------
 
     def edited(self, span: Span, text: str) -> Source:
-        """The source with `span` replaced by `text`; chunks that the edit leaves alone are shared."""
+        """The source with `span` replaced by `text`; chunks that the edit leaves alone are shared.
+
+        An edit that takes back the one that made this source, as Backspace does, gives the source that
+        was there, with all that is known of it.
+        """
+        former = self.undo[0] if self.undo else None
+        if former is not None and former.span == span and former.text == text:
+            found = Source(former.root, at_items=former.at_items, has_jinja=self.has_jinja)
+            found.identity, found.undo = former.identity, self.undo[1:]
+            return found
+        made = self._newly_edited(span, text)
+        back = Span(span.start, span.start + len(text))
+        former = Former(self.root, self.identity, self.at_items, back, self.slice(span))
+        made.undo = (former, *self.undo[: _MOST_UNDONE - 1])
+        return made
+
+    def _newly_edited(self, span: Span, text: str) -> Source:
         typed = self._typed(span, text)
         if typed is not None:
             return typed
