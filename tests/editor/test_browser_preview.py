@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser_preview import served
 from playwright.sync_api import expect
+from served_page import served
 
 from support.growing_chat import GROWING_CHAT
 

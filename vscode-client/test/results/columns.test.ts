@@ -36,7 +36,7 @@ describe("columns", () => {
   });
 
   it("shortens numbers alone", () => {
-    expect(["0.123456", "12", "pass", ""].map(shortScore)).toEqual(["0.1235", "12", "pass", "–"]);
+    expect(["0.123456", "1.0000", "12", "123456", "pass", ""].map(shortScore)).toEqual(["0.1235", "1", "12", "123456", "pass", "–"]);
   });
 });
 

@@ -94,35 +94,36 @@ function Title() {
           stale
         </span>
       ) : null}
-      <span class="spacer" />
-      <RunPicker />
-      {live === undefined ? null : (
-        <>
-          {live.open === undefined ? null : (
+      <div class="title-ends">
+        <RunPicker />
+        {live === undefined ? null : (
+          <>
+            {live.open === undefined ? null : (
+              <button
+                type="button"
+                class="quiet"
+                id="open-table"
+                aria-label="Open the table as CSV"
+                title={`Open ${shown.path}`}
+                onClick={() => {
+                  live.open?.(shown.path);
+                }}
+              >
+                <Icon name="open" />
+              </button>
+            )}
             <button
               type="button"
-              class="quiet"
-              id="open-table"
-              aria-label="Open the table as CSV"
-              title={`Open ${shown.path}`}
+              id="run-again"
               onClick={() => {
-                live.open?.(shown.path);
+                live.runAgain(shown.prompt, shown.experiment);
               }}
             >
-              <Icon name="open" />
+              Run again
             </button>
-          )}
-          <button
-            type="button"
-            id="run-again"
-            onClick={() => {
-              live.runAgain(shown.prompt, shown.experiment);
-            }}
-          >
-            Run again
-          </button>
-        </>
-      )}
+          </>
+        )}
+      </div>
     </div>
   );
 }

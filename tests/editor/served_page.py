@@ -1,4 +1,4 @@
-"""A running `promptls preview` with a browser's page on it."""
+"""A running `promptls preview` or `promptls results`, which serves a page to a browser."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class ServedPreview:
+class ServedPage:
     """Where the page is, and the process behind it."""
 
     address: str
@@ -27,16 +27,16 @@ class ServedPreview:
 
 
 @contextmanager
-def served(file: Path, *options: str) -> Iterator[ServedPreview]:
-    """The preview of a file, until the end of the block."""
-    command = [sys.executable, "-m", "promptls", "preview", str(file), "--no-open", *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def served(file: Path, *options: str, command: str = "preview") -> Iterator[ServedPage]:
+    """The page of a file that the command serves, until the end of the block."""
+    words = [sys.executable, "-m", "promptls", command, str(file), "--no-open", *options]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
         found = re.search(r"http://\S+", line)
         assert found, line + (process.stderr.read() if process.stderr else "")
-        yield ServedPreview(found[0], process)
+        yield ServedPage(found[0], process)
     finally:
         if process.poll() is None:
             process.kill()
