@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from base64 import b64encode, urlsafe_b64encode
+from typing import Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 
 from promptls.models.keys import key_mask
-from support.experiment_folder import Folder, last_text
+from promptls.models.reference import ModelReference
+from support.experiment_folder import Folder, last_text, table
 from support.model_server import ModelServer, Reply
 
 PLANTED = {
@@ -134,6 +139,69 @@ def test_short_values_are_no_secrets_and_long_ones_go_first() -> None:
 )
 def test_a_secret_that_was_cut_in_the_middle_is_masked_too(text: str, masked: str) -> None:
     assert key_mask(environment={"C_KEY": "longer-one-still"}).mask(text) == masked
+
+
+AWKWARD = 'sk-awkward/A+b=7 Qz"81'
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        quote(AWKWARD),
+        quote(AWKWARD, safe=""),
+        quote_plus(AWKWARD),
+        json.dumps(AWKWARD),
+        *(b64encode(before + AWKWARD.encode() + b"!").decode() for before in (b"", b"u", b"ab", b"user:")),
+        urlsafe_b64encode(AWKWARD.encode()).decode(),
+    ],
+)
+def test_a_secret_is_masked_in_every_form_that_a_server_may_send_it_back(sent: str) -> None:
+    masked = key_mask(environment={"A_KEY": AWKWARD}).mask(f"you sent {sent}, which is wrong")
+    assert "[key]" in masked
+    # At the ends of base64 a character may be left, which tells of what stands beside the secret.
+    assert len(masked) <= len("you sent [key], which is wrong") + 12
+
+
+@pytest.mark.parametrize(
+    ("secret", "settings"),
+    [
+        ("planted-password-1", {"base_url": "http://bob:planted-password-1@host/v1"}),
+        ("planted query+2", {"base_url": "http://host/v1?api-key=planted%20query%2B2"}),
+        ("planted-header-3", {"parameters": {"extra_headers": {"x-api-key": "planted-header-3"}}}),
+        ("planted-bearer-4", {"parameters": {"Authorization": "planted-bearer-4"}}),
+    ],
+)
+def test_secrets_of_a_models_address_and_parameters_are_masked(secret: str, settings: dict[str, Any]) -> None:
+    mask = key_mask([ModelReference("office", "openai", "small", **settings)], environment={})
+    assert mask.mask(f"not {secret}, {quote(secret, safe='')}") == "not [key], [key]"
+
+
+async def test_every_word_of_an_answer_is_masked(
+    folder: Folder, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OFFICE_KEY", AWKWARD)
+    folder.serve(server, api_key_env="OFFICE_KEY").write(model="office")
+    choice = {"message": {"role": "assistant", "content": AWKWARD}, "finish_reason": AWKWARD}
+    answer = {"model": AWKWARD, "choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
+    server.reply = lambda _body: Reply(raw=json.dumps(answer).encode())
+    finished = await folder.ask()
+    assert {(row["response"], row["finish_reason"]) for row in table(finished)} == {("[key]", "[key]")}
+    assert (folder.results / ".cache" / "answers.sqlite").is_file()
+    kept = b"".join(path.read_bytes() for path in folder.results.rglob("*") if path.is_file())
+    assert b"sk-awkward" not in kept
+
+
+def test_a_key_in_the_place_of_its_variables_name_is_not_repeated(folder: Folder) -> None:
+    (folder.path / "promptls.toml").write_text(
+        '[models.office]\nprovider = "openai"\nmodel = "small"\napi_key_env = "sk-planted-by-mistake"\n'
+    )
+    for words in (
+        ["models"],
+        ["models", "office", "--try"],
+        ["run", str(folder.prompt), "--model", "office"],
+    ):
+        told = promptls(folder, *words)
+        assert "sk-planted-by-mistake" not in told.stdout + told.stderr
 
 
 def test_a_long_error_that_quotes_every_key_tells_none_of_them(leaking: Folder, server: ModelServer) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from promptls.models.model import ModelError
 from promptls.models.providers import TABLE
 from promptls.models.reference import ModelReference
+from promptls.models.secret_forms import forms_of, model_secrets
 
 MASK = "[key]"
 
@@ -107,12 +108,15 @@ def key_mask(
     environment: Mapping[str, str] = os.environ,
     variables: Iterable[str] = (),
 ) -> KeyMask:
-    """The mask of the keys of these models, of `variables`, and of what else is a secret by its name."""
+    """The mask of the secrets of these models, of `variables`, and of what else is a secret by its name.
+
+    Secrets are masked in each of the forms that `forms_of` gives as well.
+    """
+    references = tuple(references)
     named = {*variables, *(name for reference in references for name in variables_of(reference))}
-    found = {
-        value.strip()
-        for name, value in environment.items()
-        if (name in named or _SECRET_NAME.search(name)) and len(value.strip()) >= SHORTEST
-    }
+    values = [value for name, value in environment.items() if name in named or _SECRET_NAME.search(name)]
+    values += [secret for reference in references for secret in model_secrets(reference)]
+    secrets = {value.strip() for value in values if len(value.strip()) >= SHORTEST}
+    found = {form for secret in secrets for form in forms_of(secret)}
     # A secret that holds another one goes first, and leaves nothing of itself behind.
     return KeyMask(tuple(sorted(found, key=len, reverse=True)))

@@ -137,8 +137,13 @@ class SteadyModel:
             _about_tokens(messages, parameters),
             before,
         )
-        text = self._mask.mask(completion.text)
-        return completion if text == completion.text else replace(completion, text=text)
+        said = (completion.text, completion.finish_reason, completion.model)
+        text, reason, model = masked = tuple(map(self._mask.mask, said))
+        return (
+            completion
+            if masked == said
+            else replace(completion, text=text, finish_reason=reason, model=model)
+        )
 
     async def close(self) -> None:
         """What the model holds is freed."""

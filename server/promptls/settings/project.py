@@ -27,7 +27,7 @@ class ModelSettings(BaseModel):
     )
     model: str = Field(description="The provider's own name of the model.")
     base_url: str | None = Field(None, description="Address of an OpenAI-compatible server, with its `/v1`.")
-    api_key_env: str | None = Field(
+    api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = Field(
         None,
         description="The environment variable that holds the key; the key itself never stands in a file.",
     )
