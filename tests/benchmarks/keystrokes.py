@@ -25,7 +25,7 @@ from typing import Any
 from client import Client
 from goals import REQUESTS, Times, percentile, print_goals
 from servers import EMPTY, PROMPTLS, Server, peers
-from templates import template, typing_place
+from templates import prompt_object, template, typing_place
 
 WARM_UP = 12
 MOST_SECONDS = 8
@@ -33,6 +33,8 @@ MOST_SECONDS = 8
 FEWEST = 3
 BURST = 50
 MOST_BURST_SECONDS = 20
+MOST_OBJECT_LINES = 5000
+"""Prompt objects are as long as somebody writes by hand; longer ones are not measured."""
 
 
 def main() -> None:
@@ -57,6 +59,9 @@ def main() -> None:
             for row, times in measure_template(folder, servers, lines, arguments.keystrokes):
                 print_row(f"{row}, {lines} lines", times)
                 measured[row, lines] = times
+            if lines <= MOST_OBJECT_LINES:
+                times = measure_object(folder, servers, lines, arguments.keystrokes)
+                print_row(f"keystroke in an object, {lines} lines", times)
         print_goals(measured)
 
 
@@ -162,6 +167,19 @@ def measure_template(
             typist.client.close()
 
 
+def measure_object(folder: Path, servers: list[Server], lines: int, count: int) -> Times:
+    """The seconds of a keystroke in an example in the middle of a prompt object of this length."""
+    typists = {
+        server.name: Typist(server, folder, prompt_object(lines), f"object_{lines}.yml.j2")
+        for server in servers
+    }
+    try:
+        return repeated(typists, Typist.keystroke, count)
+    finally:
+        for typist in typists.values():
+            typist.client.close()
+
+
 def repeated(typists: dict[str, Typist], act: Callable[[Typist], None], count: int) -> Times:
     """The seconds that each server takes for something, again and again; the first ones warm up."""
     times: Times = {name: [] for name in typists}
@@ -179,34 +197,40 @@ def repeated(typists: dict[str, Typist], act: Callable[[Typist], None], count: i
 
 
 def print_in_process(sizes: list[int], count: int) -> None:
-    """Print what reading, editing and checking a template take, without any server."""
+    """Print what reading, editing and checking take, without any server."""
+    print("milliseconds                open      edit     check  (medians; edit and check of a keystroke)")
+    for lines in sizes:
+        print_analysis(f"{lines:>6} lines", template(lines), count)
+        if lines <= MOST_OBJECT_LINES:
+            print_analysis(f"{lines:>6} in an object", prompt_object(lines), count)
+
+
+def print_analysis(row: str, text: str, count: int) -> None:
+    """Print what opening, editing and checking one text take: a tag in it breaks and is mended in turn."""
     from promptls.rules.check import check
     from promptls.text.span import Span
     from promptls.workspace.workspace import Workspace
 
-    print("milliseconds                 open      edit     check  (medians; edit and check of a keystroke)")
-    for lines in sizes:
-        text = template(lines)
-        place = typing_place(text)
-        path = "/benchmark/main.yml.j2"
-        workspace = Workspace()
+    place = typing_place(text)
+    path = "/benchmark/main.yml.j2"
+    workspace = Workspace()
+    started = time.perf_counter()
+    workspace.open(path, text, 1)
+    before = check(workspace.snapshot, path)
+    opening = time.perf_counter() - started
+    edits, checks = [], []
+    for version in range(2, count + 2):
         started = time.perf_counter()
-        workspace.open(path, text, 1)
-        before = check(workspace.snapshot, path)
-        opening = time.perf_counter() - started
-        edits, checks = [], []
-        for version in range(2, count + 2):
-            started = time.perf_counter()
-            typed = version % 2 == 0
-            edit = (Span(place, place), "|") if typed else (Span(place, place + 1), "")
-            workspace.edit(path, version, [edit])
-            edited = time.perf_counter()
-            found = check(workspace.snapshot, path)
-            assert (found != before) is typed, found
-            edits.append(edited - started)
-            checks.append(time.perf_counter() - edited)
-        columns = (opening, statistics.median(edits), statistics.median(checks))
-        print(f"{lines:>6} lines        " + "".join(f"{1000 * column:10.2f}" for column in columns))
+        typed = version % 2 == 0
+        edit = (Span(place, place), "|") if typed else (Span(place, place + 1), "")
+        workspace.edit(path, version, [edit])
+        edited = time.perf_counter()
+        found = check(workspace.snapshot, path)
+        assert (found != before) is typed, found
+        edits.append(edited - started)
+        checks.append(time.perf_counter() - edited)
+    columns = (opening, statistics.median(edits), statistics.median(checks))
+    print(f"{row:<22}" + "".join(f"{1000 * column:10.2f}" for column in columns))
 
 
 def print_row(name: str, times: Times) -> None:

@@ -1,4 +1,4 @@
-"""Prompt templates of any length, the same each time: what the benchmarks type into."""
+"""Prompt templates and prompt objects of any length, the same each time: what the benchmarks type into."""
 
 from __future__ import annotations
 
@@ -47,6 +47,43 @@ PARTS = (
 """,
 )
 
+OBJECT = """\
+{# a prompt for answers #}
+{% set limit = 12 %}
+{% set locale = "en" %}
+name: benchmark
+instruction: |
+  Answer in the language {{ locale }}.
+  Use nothing but the context, and say so where it does not tell.
+input_keys: [question, context]
+output_key: answer
+output_type: json
+examples:
+"""
+
+EXAMPLES = (
+    """\
+  - question: How many parcels has order {n}?
+    context: "Order {n}: three parcels."
+    answer: |
+      {{"number": 3}}
+""",
+    """\
+  - question: 'What does order {n} cost?'
+    context: |
+      No more than {{{{ limit }}}} of them are paid for.
+      Order {n} costs nine.
+      Nobody knows more of it than that.
+    answer: {{number: {n}}}
+""",
+    """\
+  - question: When was order {n} sent?
+    context: Order {n} was sent on day {n}
+    answer:
+      number: {n}
+""",
+)
+
 
 def template(lines: int) -> str:
     """A valid parts template of at least `lines` lines, and at most ten more."""
@@ -55,6 +92,19 @@ def template(lines: int) -> str:
     number = 0
     while count < lines:
         piece = PARTS[number % len(PARTS)].format(n=number)
+        pieces.append(piece)
+        count += piece.count("\n")
+        number += 1
+    return "".join(pieces)
+
+
+def prompt_object(lines: int) -> str:
+    """A valid prompt object of at least `lines` lines, and at most five more."""
+    pieces = [OBJECT]
+    count = OBJECT.count("\n")
+    number = 0
+    while count < lines:
+        piece = EXAMPLES[number % len(EXAMPLES)].format(n=number)
         pieces.append(piece)
         count += piece.count("\n")
         number += 1
