@@ -15,6 +15,7 @@ from workbench import Workbench
 
 RIVAL = Path(__file__).with_name("rival_renames")
 DATASET = "support_triage.csv"
+_TRIES = 10
 
 
 @pytest.fixture(scope="module")
@@ -42,12 +43,24 @@ def window(
     return workbench
 
 
-def rename_box(window: Workbench, line: int, column: int) -> Locator:
-    """The box in which a name is changed, of what stands at a place of the active editor."""
-    window.go_to(line, column)
-    window.page.keyboard.press("F2")
+def rename_box(window: Workbench, place: tuple[int, int], name: str) -> Locator:
+    """The box in which a name is changed, of what stands at a place of the active editor, once it shows `name`.
+
+    An extension that comes into play at that moment may be asked first for a second.
+    """
     box = window.page.locator(".rename-input")
-    expect(box).to_be_visible()
+    for _ in range(_TRIES):
+        window.go_to(*place)
+        window.page.keyboard.press("F2")
+        expect(box).to_be_visible()
+        try:
+            expect(box).to_have_value(name, timeout=1_000)
+        except AssertionError:
+            window.page.keyboard.press("Escape")
+            expect(box).to_be_hidden()
+        else:
+            break
+    expect(box).to_have_value(name)
     return box
 
 
@@ -62,14 +75,13 @@ def test_a_metric_is_renamed_from_its_python_file_and_other_names_by_others(
     window: Workbench, example: Path
 ) -> None:
     window.open_file("metrics.py")
-    box = rename_box(window, *place_of(example / "metrics.py", "priority_accuracy(prediction"))
-    expect(box).to_have_value("priority_accuracy")
+    place = place_of(example / "metrics.py", "priority_accuracy(")
+    box = rename_box(window, place, "priority_accuracy")
     box.fill("same_priority")
     window.page.keyboard.press("Enter")
     expect(window.line("def same_priority(")).to_be_visible()
 
-    other = rename_box(window, *place_of(example / "metrics.py", "def answer"))
-    expect(other).to_have_value("rival answer")
+    rename_box(window, place_of(example / "metrics.py", "answer(prediction: str)"), "rival answer")
     window.page.keyboard.press("Escape")
 
     window.open_file(PROMPT)
@@ -79,8 +91,7 @@ def test_a_metric_is_renamed_from_its_python_file_and_other_names_by_others(
 
 def test_a_column_is_renamed_from_its_data_set(window: Workbench, example: Path) -> None:
     window.open_file(DATASET)
-    box = rename_box(window, *place_of(example / "datasets" / DATASET, "text"))
-    expect(box).to_have_value("text")
+    box = rename_box(window, place_of(example / "datasets" / DATASET, "text"), "text")
     box.fill("ticket")
     window.page.keyboard.press("Enter")
     # What stands in other data is applied only once somebody has looked at it.

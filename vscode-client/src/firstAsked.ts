@@ -12,8 +12,8 @@ import {
   type TextDocumentRegistrationOptions,
 } from "vscode-languageclient/node";
 
-/** Milliseconds within which hardly another extension comes behind us. */
-const OFTEN = 3000;
+/** Milliseconds between two registrations at least: one that is due sooner waits. */
+const OFTEN = 1000;
 /** Milliseconds for which a rename that has begun may still be answered by who began it. */
 const KEPT = 300_000;
 
@@ -26,7 +26,7 @@ export class FirstAsked implements StaticFeature {
   readonly #registered = new Set<vscode.Disposable>();
   #selector: vscode.DocumentSelector | undefined;
   #newest: vscode.RenameProvider | undefined;
-  #renewed = 0;
+  #waiting: NodeJS.Timeout | undefined;
   #watching: vscode.Disposable | undefined;
 
   constructor(client: () => LanguageClient) {
@@ -51,9 +51,13 @@ export class FirstAsked implements StaticFeature {
 
   initialize(): void {
     this.#watching ??= vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => {
-      const isDue = Date.now() - this.#renewed > OFTEN;
-      if (isDue && this.#selector !== undefined && vscode.languages.match(this.#selector, textEditor.document) > 0) {
-        this.#register(this.#selector);
+      const selector = this.#selector;
+      if (this.#waiting === undefined && selector && vscode.languages.match(selector, textEditor.document) > 0) {
+        this.#register(selector);
+        this.#waiting = setTimeout(() => {
+          this.#waiting = undefined;
+          this.#register(selector);
+        }, OFTEN);
       }
     });
   }
@@ -65,6 +69,8 @@ export class FirstAsked implements StaticFeature {
   clear(): void {
     this.#watching?.dispose();
     this.#watching = undefined;
+    clearTimeout(this.#waiting);
+    this.#waiting = undefined;
     this.#selector = undefined;
     for (const registered of this.#registered) {
       registered.dispose();
@@ -73,7 +79,6 @@ export class FirstAsked implements StaticFeature {
   }
 
   #register(selector: vscode.DocumentSelector): void {
-    this.#renewed = Date.now();
     for (const former of this.#registered) {
       setTimeout(() => {
         this.#registered.delete(former);

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from promptls.features.experiment_runs import ExperimentRuns
 from promptls.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from promptls.features.experiment_runs import ExperimentRuns
     from promptls.rules.failing_row import RowFinding
     from promptls.rules.rule import Finding, Severity
 

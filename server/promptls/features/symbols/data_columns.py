@@ -9,17 +9,20 @@ from typing import NamedTuple
 
 from promptls.features.symbols.data_keys import DataKeys, key_spans
 from promptls.features.symbols.declared_inputs import PACKED_ENDINGS, data_files, input_names
+from promptls.features.symbols.declared_names import is_settings_file
 from promptls.features.symbols.metric_columns import (
     column_doubt,
     metric_column_places,
+    option_at,
     prompts_with_same_parameter,
+    used_metrics,
 )
 from promptls.features.symbols.row_columns import row_column_places
 from promptls.features.symbols.shared_data import prompts_with
 from promptls.features.symbols.symbol import Occurrence, Symbol
 from promptls.meaning.template import Template
 from promptls.text.span import Span
-from promptls.text.steps import Steps
+from promptls.text.steps import Steps, finished
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -88,6 +91,26 @@ def column_use_places(
     yield from row_column_places(snapshot, path, template, name)
     if any(_has(snapshot, file, name) for file in datasets_of(path, template)):
         yield from metric_column_places(snapshot, path, template, name)
+
+
+def option_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
+    """The column that a metric with options names at `offset` of a header or a settings file."""
+    option = option_at(snapshot, path, offset)
+    if option is None:
+        return None
+    prompts = finished(prompts_with(snapshot, option.metric)) if is_settings_file(path) else (path,)
+    for prompt in prompts:
+        template = snapshot.template(prompt)
+        if template is None or all(
+            each.named != option.metric for each in used_metrics(snapshot, prompt, template)
+        ):
+            continue
+        if option.column in input_names(template):
+            return Symbol("input", option.column, path, option.span, prompt)
+        for file in datasets_of(prompt, template):
+            if _has(snapshot, file, option.column):
+                return Symbol("column", option.column, path, option.span, file)
+    return None
 
 
 def column_doubt_steps(snapshot: Snapshot, symbol: Symbol, homes: tuple[str, ...]) -> Steps[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from promptls.features.symbols.data_columns import option_symbol_at
 from promptls.features.symbols.data_file import data_symbol_at, is_data_file
 from promptls.features.symbols.declared_inputs import declared_at
 from promptls.features.symbols.declared_names import is_settings_file
@@ -68,7 +69,7 @@ def symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
     if is_program(path):
         return python_symbol_at(snapshot, path, offset)
     if is_settings_file(path):
-        return declared_symbol_at(snapshot, path, offset)
+        return _named_in_settings(snapshot, path, offset)
     return data_symbol_at(snapshot, path, offset)
 
 
@@ -100,7 +101,11 @@ def _in_prompt(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
 def _named_in_header(snapshot: Snapshot, template: Template, path: str, offset: int) -> Symbol | None:
     tree = template.declarations.tree
     is_inside = tree is not None and tree.span.contains(offset)
-    return declared_symbol_at(snapshot, path, offset) if is_inside else None
+    return _named_in_settings(snapshot, path, offset) if is_inside else None
+
+
+def _named_in_settings(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
+    return declared_symbol_at(snapshot, path, offset) or option_symbol_at(snapshot, path, offset)
 
 
 def _variable(snapshot: Snapshot, path: str, template: Template, place: NamePlace) -> Symbol | None:

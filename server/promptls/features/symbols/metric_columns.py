@@ -23,7 +23,7 @@ from promptls.syntax.source import Source
 from promptls.text.span import Span
 from promptls.workspace.project_settings import PYPROJECT_FILE
 from promptls.workspace.snapshot import Snapshot
-from promptls.workspace.toml_names import toml_names
+from promptls.workspace.toml_names import TomlName, toml_names
 
 _EXPECTED: Final = "expected_"
 _REFERENCES: Final = frozenset({"expected", "reference"})
@@ -133,11 +133,44 @@ def _option_places(
     held = snapshot.template(str(file)) if file is not None else None
     if held is None or not is_settings_file(str(file)):
         return
-    root = ("tool", "promptls") if Path(str(file)).name == PYPROJECT_FILE else ()
-    for each in toml_names(held.source.text):
-        inside = each.keys[len(root) :] if each.keys[: len(root)] == root else ()
-        if inside[:-1] == ("metrics", metric.named, "columns") and not each.is_key and each.text == column:
+    for named, each in _options_in_settings(held.source.text, str(file)):
+        if named == metric.named and each.text == column:
             yield Occurrence(str(file), each.span, "read", "settings")
+
+
+def option_at(snapshot: Snapshot, path: str, offset: int) -> ColumnOption | None:
+    """The column under `columns` of a named metric that a header or a settings file names at `offset`."""
+    template = snapshot.template(path)
+    if template is None:
+        return None
+    if is_settings_file(path):
+        for metric, each in _options_in_settings(template.source.text, path):
+            if each.span.contains(offset):
+                return ColumnOption(metric, each.text, each.span)
+        return None
+    for metric, chosen in (template.declarations.settings.metrics or {}).items():
+        for parameter, name in chosen.columns.items():
+            span = template.declarations.value_span("metrics", metric, "columns", parameter)
+            bare = bare_span(template, span, name) if span is not None else None
+            if bare is not None and bare.contains(offset):
+                return ColumnOption(metric, name, bare)
+    return None
+
+
+class ColumnOption(NamedTuple):
+    """A column that the metric of a name takes, by an option at `span`."""
+
+    metric: str
+    column: str
+    span: Span
+
+
+def _options_in_settings(text: str, path: str) -> Iterator[tuple[str, TomlName]]:
+    root = ("tool", "promptls") if Path(path).name == PYPROJECT_FILE else ()
+    for each in toml_names(text):
+        match each.keys[len(root) :] if each.keys[: len(root)] == root else ():
+            case ("metrics", str(metric), "columns", _) if not each.is_key:
+                yield metric, each
 
 
 # -- functions -----------------------------------------------------------------------

@@ -123,7 +123,7 @@ def _of_threshold(snapshot: Snapshot, path: str, named: DeclaredName) -> Symbol 
         function = metric.rpartition(":")[2]
         if home is None or program is None or function != named.name:
             continue
-        if functions_of(program.source.text).get(function) == named.name:
+        if functions_of(program.source.text).get(function):
             return Symbol("metric", function, path, named.span, home)
     return None
 

@@ -27,10 +27,10 @@ class PythonUses(NamedTuple):
     unclear: tuple[Span, ...] = ()
 
 
-def functions_of(text: str) -> Mapping[str, str]:
-    """The functions at the top level of a Python text with the names that their decorators give them.
+def functions_of(text: str) -> Mapping[str, bool]:
+    """The functions at the top level of a Python text, and whether metrics of them are called as they are.
 
-    A decorator without `name=` leaves a function its own. Empty where the text cannot be parsed.
+    That is so but for those that a decorator gives a name. Empty where the text cannot be parsed.
     """
     return _functions(text)
 
@@ -92,19 +92,17 @@ def programs_with(snapshot: Snapshot, word: str) -> Steps[tuple[str, ...]]:
 
 
 @lru_cache(maxsize=32)
-def _functions(text: str) -> dict[str, str]:
+def _functions(text: str) -> dict[str, bool]:
     tree = parsed(text)
     return {
-        node.name: _given_name(node) for node in (tree.body if tree else ()) if isinstance(node, FUNCTIONS)
+        node.name: not any(_gives_name(each) for each in node.decorator_list)
+        for node in (tree.body if tree else ())
+        if isinstance(node, FUNCTIONS)
     }
 
 
-def _given_name(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    for decorator in node.decorator_list:
-        for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
-            if keyword.arg == "name" and isinstance(keyword.value, ast.Constant):
-                return str(keyword.value.value)
-    return node.name
+def _gives_name(decorator: ast.expr) -> bool:
+    return isinstance(decorator, ast.Call) and any(each.arg == "name" for each in decorator.keywords)
 
 
 @lru_cache(maxsize=8)
