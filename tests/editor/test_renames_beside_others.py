@@ -44,7 +44,7 @@ def window(
 
 
 def rename_box(window: Workbench, place: tuple[int, int], name: str) -> Locator:
-    """The box in which a name is changed, of what stands at a place of the active editor, once it shows `name`.
+    """The box in which a name of the active editor is changed, once it shows `name`.
 
     An extension that comes into play at that moment may be asked first for a second.
     """
