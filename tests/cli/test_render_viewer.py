@@ -81,6 +81,32 @@ def test_without_rows_the_values_are_made_up_or_given(
     assert "as there are no rows: name a file with `path`" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("retriever", "examples"),
+    [
+        ("{type: FixKRetriever, fix_id_list: [4, 9]}", ["<q 1>=A", "<q 2>=B"]),
+        ("{type: RandomRetriever, ice_num: 3}", ["<q 1>=A", "<q 2>=B", "<q 3>=A"]),
+        ("{type: TopkRetriever, ice_num: 1}", ["<q 1>=A"]),
+        ("{type: SlidingWindowRetriever, k: 1}", ["<q 1>=A"]),
+        ("{type: ZeroRetriever}", []),
+    ],
+)
+def test_without_rows_as_many_examples_are_made_up_as_the_retriever_picks(
+    folder: Path, capsys: pytest.CaptureFixture[str], retriever: str, examples: list[str]
+) -> None:
+    (folder / "ask.yml.j2").write_text(
+        "path: hub/name\nreader_cfg: {input_columns: [q], output_column: a}\n"
+        "ice_template: {template: {A: '{q}=A', B: '{q}=B'}}\n"
+        "prompt_template: {template: {A: '</E>{q}=A', B: '</E>{q}=B'}, ice_token: </E>}\n"
+        f"retriever: {retriever}\ninferencer: {{type: PPLInferencer}}\n",
+        "utf-8",
+    )
+    assert main(["render", "ask.yml.j2", "--viewer", "--json"]) == 0
+    viewer = json.loads(capsys.readouterr().out)
+    assert [each["text"] for each in viewer["examples"]] == examples
+    assert viewer["prompts"][0]["text"].endswith("<q>=A")
+
+
 def test_a_configuration_in_python_is_viewed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "base.py").write_text("t = '</E>{q}='\n", "utf-8")
     (folder / "config.py").write_text(

@@ -64,6 +64,24 @@ def test_a_misspelt_key_hides_no_mistake_in_the_key_that_is_meant() -> None:
     assert [place for place, _ in problems("token_limit: many\ntoken_limits: 5")] == ["many", "token_limits"]
 
 
+@pytest.mark.parametrize(
+    ("header", "meant"),
+    [
+        ("tokn_limit: 5", "token_limit"),
+        ("token_limits: 5\ntoken_limit: 5", None),
+        ("experiments: {x: {dataset: d, temprature: 0}}", "temperature"),
+        ("experiments: {x: {dataset: d, nam: 0}}", None),
+        ("experiments: {x: {dataset: d, budget: {call: 3}}}", "calls"),
+    ],
+)
+def test_an_unknown_key_can_be_changed_to_one_that_may_stand_there_and_does_not(
+    header: str, meant: str | None
+) -> None:
+    (problem,) = Template(Source.of(f"{{#---\n{header}\n---#}}\n{PART}")).declarations.problems
+
+    assert problem.meant == meant
+
+
 def test_inputs_are_declared_by_a_list_or_a_mapping() -> None:
     listed = Template(Source.of("{#---\ninput_keys: [a, b]\n---#}\n" + PART)).declarations.inputs
     mapped = Template(

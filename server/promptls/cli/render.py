@@ -142,7 +142,9 @@ def refuse_other_files(snapshot: Snapshot, path: str) -> None:
         raise WrongUse(
             "this is no prompt file",
             FilePlace(path),
-            "a prompt is a list of parts with `name` and `content`, or a mapping with `instruction`",
+            "`--viewer` shows a configuration of OpenCompass, and `promptls convert` converts it"
+            if path.endswith(".py")
+            else "a prompt is a list of parts with `name` and `content`, or a mapping with `instruction`",
         )
 
 

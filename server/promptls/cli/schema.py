@@ -17,7 +17,9 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares which schema is wanted."""
-    parser.add_argument("of", choices=("settings", "header"), help="what the schema describes")
+    parser.add_argument(
+        "of", choices=("settings", "header"), metavar="{settings,header}", help="what the schema describes"
+    )
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -36,7 +36,9 @@ class Configuration:
         if name is None:
             return self.datasets[0]
         if name not in names:
-            raise Failure(f"the file configures no data set `{name}`{did_you_mean(name, names)}")
+            listed = ", ".join(f"`{each}`" for each in names)
+            message = f"the file configures no data set `{name}`{did_you_mean(name, names)}"
+            raise Failure(message, remedy=f"choose one of {listed}")
         return self.datasets[names.index(name)]
 
     def names(self) -> tuple[str, ...]:

@@ -28,11 +28,15 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True, slots=True)
 class HeaderProblem:
-    """What is wrong with a header: `kind` is `syntax`, `unknown-key` or `invalid-value`."""
+    """What is wrong with a header: `kind` is `syntax`, `unknown-key` or `invalid-value`.
+
+    `meant` is the key that an unknown one can be changed to, if it is like one that is not there yet.
+    """
 
     kind: str
     span: Span
     message: str
+    meant: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +285,10 @@ def _problem(tree: Mapping, found: Invalid) -> HeaderProblem:
         entry = owner.entry(key) if isinstance(owner, Mapping) else None
         known = _keys_at(path[:-1])
         message = f"unknown header key `{'.'.join(str(part) for part in path)}`{did_you_mean(key, known)}"
-        return HeaderProblem("unknown-key", entry.key.span if entry else tree.span, message)
+        meant = nearest(key, known)
+        is_there = isinstance(owner, Mapping) and meant is not None and owner.entry(meant) is not None
+        span = entry.key.span if entry else tree.span
+        return HeaderProblem("unknown-key", span, message, None if is_there else meant)
     node, shown = _node_at(tree, path), path
     while node is None and shown:
         shown = shown[:-1]
@@ -296,9 +303,20 @@ def _problem(tree: Mapping, found: Invalid) -> HeaderProblem:
 
 
 def _keys_at(path: tuple[Any, ...]) -> tuple[str, ...]:
-    from promptls.settings.header import ExperimentKey
+    """The keys that the mapping under a path of keys may have; none where they are the user's own."""
+    from promptls.settings.header import BudgetKey, ExperimentKey, NamedMetric
 
-    return tuple(ExperimentKey.model_fields if path[:1] == ("experiments",) else Header.model_fields)
+    match path:
+        case ():
+            return tuple(Header.model_fields)
+        case ("experiments", _):
+            return tuple(ExperimentKey.model_fields)
+        case ("experiments", _, "budget"):
+            return tuple(BudgetKey.model_fields)
+        case ("metrics", _):
+            return tuple(NamedMetric.model_fields)
+        case _:
+            return ()
 
 
 def _node_at(node: Node | None, path: tuple[Any, ...]) -> Node | None:
