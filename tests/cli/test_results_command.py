@@ -55,7 +55,7 @@ async def whole_view(page: Reader, *, rows: int) -> dict[str, Any]:
 async def test_a_page_is_shown_the_last_run_and_each_one_that_ends(folder: Folder) -> None:
     async with reading(folder) as page:
         await page.send(type="ready")
-        assert "has not been run yet" in (await page.received("fail"))["message"]
+        assert (await page.received("nothing"))["name"] == folder.prompt.name
         await folder.ask(rows=2)
         first = await whole_view(page, rows=2)
         await folder.ask()
@@ -94,6 +94,17 @@ async def test_selected_rows_are_run_again_once_the_reader_says_yes(folder: Fold
         view = await whole_view(page, rows=2)
     assert view["runs"][-1]["rowsChosen"] == "2,4,"
     assert len(list(folder.results.glob("*.csv"))) == 2
+
+
+async def test_a_prompt_that_has_not_been_run_is_run_from_its_page(folder: Folder) -> None:
+    async with reading(folder) as page:
+        await page.send(type="ready")
+        nothing = await page.received("nothing")
+        await page.send(type="runAgain", prompt=nothing["prompt"])
+        question = await page.received("question")
+        await page.send(type="confirm", id=question["id"], yes=True)
+        view = await whole_view(page, rows=4)
+    assert view["runs"][-1]["experiment"] == "main"
 
 
 async def test_only_a_prompt_whose_runs_are_shown_is_run(folder: Folder, tmp_path: Path) -> None:

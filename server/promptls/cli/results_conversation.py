@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptls.cli.conversation import Conversation, sentence
 from promptls.experiments.client import plan_in_process
+from promptls.experiments.history import last_run
 from promptls.experiments.request import RunRequest
 from promptls.features.run_words import plan_text
 from promptls.text.arguments import optional
@@ -30,6 +31,7 @@ class ResultsConversation(Conversation):
         self._live: Final = live
         self._asked = asked
         self._follows = False
+        self._has_shown = False
         self._wanted: Final = asyncio.Event()
         self._numbers: Final = itertools.count(1)
         self._questions: Final[dict[int, asyncio.Future[bool]]] = {}
@@ -87,6 +89,12 @@ class ResultsConversation(Conversation):
     async def _show(self) -> None:
         """Show what is known at once, and then the whole, unless something else is wanted meanwhile."""
         asked = self._asked
+        prompt = optional(asked, "path", str)
+        if prompt is not None and last_run(Path(prompt)) is None:
+            self.prompts = frozenset([prompt])
+            self._follows = True
+            await self.send({"type": "nothing", "prompt": prompt, "name": Path(prompt).name})
+            return
         view = await self._live.view({**asked, "quick": True})
         newest = view["history"][-1]["path"] if view["history"] else None
         if self._follows and newest not in {None, view["runs"][-1]["path"]}:
@@ -95,6 +103,7 @@ class ResultsConversation(Conversation):
             view = await self._live.view({**asked, "quick": True})
         self._follows = newest == view["runs"][-1]["path"]
         self.prompts = frozenset(run["prompt"] for run in view["runs"])
+        self._has_shown = True
         await self.send({"type": "show", "view": view})
         if asked is self._asked:
             await self.send({"type": "show", "view": await self._live.view(asked)})
@@ -117,7 +126,8 @@ class ResultsConversation(Conversation):
             request = self._request(message)
             await self.send({"type": "planning"})
             planned = await plan_in_process(request)
-            title = f"Run {counted(planned.rows, 'row')} of {planned.experiment} again?"
+            again = " again" if self._has_shown else ""
+            title = f"Run {counted(planned.rows, 'row')} of {planned.experiment}{again}?"
             if not await self._agrees(title, plan_text(planned)):
                 return
             table = await self._live.run(request)

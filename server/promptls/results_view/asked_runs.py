@@ -64,7 +64,8 @@ def _of_prompt(arguments: Mapping[str, Any]) -> RunSummary:
     run = last_run(path, experiment=experiment, unsaved=_unsaved(arguments))
     if run is None:
         what = f"the experiment `{experiment}`" if experiment else "the prompt"
-        raise WrongUse(f"{what} has not been run yet", FilePlace(path), "run it: `promptls.runExperiment`")
+        remedy = f"run it by the lens over it, or with `promptls run {path.name}`"
+        raise WrongUse(f"{what} has not been run yet", FilePlace(path), remedy)
     return run
 
 

@@ -7,6 +7,8 @@ export type Page = "Overview" | "Rows" | "Compare" | "Classes";
 export type ToPage =
   | { type: "show"; view: ResultsView; page?: Page | undefined }
   | { type: "fail"; message: string }
+  /** The prompt has not been run yet. */
+  | { type: "nothing"; prompt: string; name: string }
   /** The runs that go on now: all of them, each time. */
   | { type: "running"; runs: RunningRun[] }
   /** The rows of a run that was asked for are rendered, to find out what it takes. */
@@ -39,7 +41,7 @@ export type FromPage =
   | { type: "choose"; run: string; against: string[] }
   | { type: "open"; path: string }
   /** Runs the experiment again, over these rows of its data set or over all. */
-  | { type: "runAgain"; prompt: string; experiment: string; rows?: string }
+  | { type: "runAgain"; prompt: string; experiment?: string; rows?: string }
   | { type: "confirm"; id: number; yes: boolean }
   | { type: "cancelRun"; id: string }
   | { type: "export"; run: string; name: string; wanted: Wanted; form: ExportForm }

@@ -9,7 +9,7 @@ import { Compare } from "./compare";
 import { Overview } from "./overview";
 import { Rows } from "./rows";
 import { RunPicker } from "./runPicker";
-import { RunQuestion, RunsGoingOn, running } from "./runs";
+import { NotRun, notRun, RunQuestion, RunsGoingOn } from "./runs";
 import { failure, isBusy, page, pages, run, source } from "./store";
 
 const VIEWS = { Overview, Rows, Compare, Classes } as const;
@@ -21,7 +21,7 @@ export function App() {
     <main class={isBusy.value ? "results busy" : "results"} aria-busy={isBusy.value}>
       {failure.value === "" ? null : (
         <div class="failure lonely" role="alert">
-          <p>{failure.value.replace(/^\p{Ll}/u, (letter) => letter.toUpperCase())}</p>
+          <p>{failure.value}</p>
           {shown === undefined ? null : (
             <button
               type="button"
@@ -41,12 +41,14 @@ export function App() {
         <>
           <div class="lonely">
             <RunsGoingOn />
+            {failure.value !== "" ? null : notRun.value === undefined ? (
+              <p class="hint" role="status">
+                Reading the results …
+              </p>
+            ) : (
+              <NotRun />
+            )}
           </div>
-          {failure.value === "" && running.value.length === 0 ? (
-            <p class="hint lonely" role="status">
-              Reading the results …
-            </p>
-          ) : null}
         </>
       ) : (
         <>

@@ -17,6 +17,9 @@ export function panelSource(receiver: Receiver): Source {
         case "fail":
           receiver.fail(message.message);
           break;
+        case "nothing":
+          receiver.nothing(message.prompt, message.name);
+          break;
         case "running":
           receiver.running(message.runs);
           break;
@@ -68,7 +71,12 @@ export function panelSource(receiver: Receiver): Source {
       note: (run, place, thumb, text) => host.ask("note", { run, place, thumb, text }),
       numbers: (run, wanted) => host.ask("numbers", { run, wanted }),
       runAgain: (prompt, experiment, rows) => {
-        host.post({ type: "runAgain", prompt, experiment, ...(rows === undefined ? {} : { rows }) });
+        host.post({
+          type: "runAgain",
+          prompt,
+          ...(experiment === undefined ? {} : { experiment }),
+          ...(rows === undefined ? {} : { rows }),
+        });
       },
       confirm: (id, yes) => {
         host.post({ type: "confirm", id, yes });

@@ -6,8 +6,8 @@ import { followTheme } from "../shared/theme";
 import { App } from "./app";
 import { embeddedElement, embeddedSource } from "./embeddedPage";
 import { panelSource } from "./panelSource";
-import { asked, preparing, running } from "./runs";
-import { fail, show, source } from "./store";
+import { asked, notRun, preparing, running } from "./runs";
+import { fail, failure, show, source } from "./store";
 
 followTheme();
 render(<App />, document.getElementById("root") as HTMLElement);
@@ -21,6 +21,10 @@ if (data === undefined) {
     fail: (message) => {
       preparing.value = "";
       fail(message);
+    },
+    nothing: (prompt, name) => {
+      notRun.value = { prompt, name };
+      failure.value = "";
     },
     running: (runs) => {
       if (runs.length > 0) {

@@ -11,6 +11,8 @@ import { source } from "./store";
 export const running = signal<readonly RunningRun[]>([]);
 /** What is done before a run that was asked for goes on, in words. */
 export const preparing = signal("");
+/** The prompt that is shown where it has not been run yet. */
+export const notRun = signal<{ prompt: string; name: string } | undefined>(undefined);
 /** What the reader is asked before a run begins. */
 export const asked = signal<Question | undefined>(undefined);
 
@@ -43,6 +45,29 @@ export function RunsGoingOn() {
         </div>
       ))}
     </>
+  );
+}
+
+/** What stands in the place of results where there are none. */
+export function NotRun() {
+  const { prompt, name } = notRun.value ?? { prompt: "", name: "" };
+  const isGoingOn = running.value.length > 0 || preparing.value !== "";
+  return (
+    <div class="alone">
+      <p class="empty">
+        <Foreign text={name} /> has not been run yet. {isGoingOn ? "The results are shown here when the run has ended." : ""}
+      </p>
+      {isGoingOn ? null : (
+        <button
+          type="button"
+          onClick={() => {
+            source.value?.live?.runAgain(prompt);
+          }}
+        >
+          Run it
+        </button>
+      )}
+    </div>
   );
 }
 

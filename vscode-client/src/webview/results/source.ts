@@ -20,7 +20,8 @@ export interface Live {
   open: ((path: string) => void) | undefined;
   note(run: string, place: number, thumb: Thumb | null, text: string): Promise<{ notes: Notes }>;
   numbers(run: string, wanted: Wanted): Promise<NumbersAnswer>;
-  runAgain(prompt: string, experiment: string, rows?: string): void;
+  /** Without the name of an experiment, the first one of the prompt. */
+  runAgain(prompt: string, experiment?: string, rows?: string): void;
   /** Answers the question of what a run takes. */
   confirm(id: number, yes: boolean): void;
   cancelRun(id: string): void;
@@ -36,6 +37,7 @@ export interface Question {
 export interface Receiver {
   show(view: ResultsView, page?: Page): void;
   fail(message: string): void;
+  nothing(prompt: string, name: string): void;
   running(runs: RunningRun[]): void;
   planning(): void;
   question(asked: Question): void;
