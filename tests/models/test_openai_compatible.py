@@ -56,6 +56,27 @@ async def test_a_server_without_a_key_gets_no_authorization(server: ModelServer)
     assert "Authorization" not in server.headers[0]
 
 
+@pytest.mark.parametrize(
+    ("status", "headers", "remedy"),
+    [
+        (429, {"Retry-After": "7200"}, "wait 2 hours, as the server asks"),
+        (503, {"Retry-After": "600"}, "wait 10 minutes, as the server asks"),
+        (429, {"Retry-After": "2"}, "the server is busy or broken: run again later"),
+        (302, {"Location": "/elsewhere"}, "check `base_url`: the server leads to another address"),
+        (400, {}, "whether the prompt is too long for the model"),
+    ],
+)
+async def test_a_refusal_says_what_to_do(
+    server: ModelServer, status: int, headers: dict[str, str], remedy: str
+) -> None:
+    server.reply = lambda _body: Reply(status=status, headers=headers, raw=b"{}")
+    model = OpenAiCompatible("small", base_url=server.url)
+    with pytest.raises(ModelError) as failure:
+        await model.complete([{"role": "user", "content": "hi"}], parameters={}, json_schema=None)
+    await model.close()
+    assert remedy in str(failure.value.remedy)
+
+
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 529])
 async def test_a_busy_or_broken_server_may_be_asked_again(server: ModelServer, status: int) -> None:
     server.reply = lambda _body: Reply(status=status, raw=b'{"error": {"message": "out of memory"}}')

@@ -24,6 +24,10 @@ SHOWN_ERRORS = 5
 SHOWN_ANSWERS = 3
 MOST_LINES = 20
 
+# What providers call the end of an answer that reached `max_tokens`, and results that are looked through.
+CUT_REASONS = frozenset({"length", "max_tokens"})
+MOST_COUNTED = 5000
+
 # Runs that are looked through for one of another version of the prompt.
 LOOKED_BACK = 20
 
@@ -59,6 +63,7 @@ def print_run(run: RunSummary, before: RunSummary | None) -> None:
     if run.invalid:
         print(paint(f"{counted(run.invalid, 'answer')} without the form that the prompt demands", "yellow"))
         _print_problems(run)
+    _print_cut(run)
     _print_unscored(run)
     if run.rows <= SHOWN_ANSWERS:
         _print_answers(run)
@@ -111,6 +116,18 @@ def print_error_rows(run: RunSummary) -> None:
 
 def _print_problems(run: RunSummary) -> None:
     _print_rows(run, "problem", run.invalid)
+
+
+def _print_cut(run: RunSummary) -> None:
+    """Prints how many answers ended because they were as long as they may be."""
+    from promptls.experiments.history import row_results
+
+    lines = islice(row_results(run), MOST_COUNTED)
+    cut = sum(str(line.get("finish_reason")).lower() in CUT_REASONS for line in lines)
+    if cut:
+        were = "was" if cut == 1 else "were"
+        words = f"{counted(cut, 'answer')} {were} cut off at the longest that is allowed"
+        print(paint(words, "yellow") + ": a larger `max_tokens` lets the model finish")
 
 
 def _print_answers(run: RunSummary) -> None:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from promptls.models.dialect import dialect_of, error_words
 from promptls.models.model import Completion, Embeddings, ModelError
+from promptls.models.refusal import refusal
 
 if TYPE_CHECKING:
     import ssl
@@ -33,8 +34,6 @@ LONGEST_ANSWER = 32 * 1024 * 1024
 
 # Characters of the server's own words that an error quotes.
 QUOTED = 300
-
-_TRY_LATER = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 
 
 class OpenAiCompatible:
@@ -175,16 +174,7 @@ class OpenAiCompatible:
                 f"`{self._shown_url}` has no model `{self.name}`, or is no OpenAI-compatible address: {said}",
                 "check `model` and `base_url`, which ends in `/v1` for most servers",
             )
-        # An empty account stays empty, however long one waits.
-        later = status in _TRY_LATER and "insufficient_quota" not in content.decode(errors="replace")
-        return ModelError(
-            f"`{self._shown_url}` answered with HTTP {status}: {said}",
-            "the server is busy or broken: run again later, or with a smaller `concurrency`"
-            if status in _TRY_LATER
-            else "check the parameters of the experiment",
-            retryable=later,
-            retry_after=seconds_to_wait(retry_after) if later else None,
-        )
+        return refusal(f"`{self._shown_url}`", status, retry_after, content, said)
 
     def _unreachable(self, error: httpx.HTTPError) -> ModelError:
         import httpx
@@ -293,22 +283,6 @@ def without_secrets(url: str) -> str:
     except ValueError:
         return url.rpartition("@")[2].partition("?")[0]
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-
-def seconds_to_wait(value: str | None) -> float | None:
-    """Seconds that an HTTP `Retry-After` asks for, given as a number or as a date."""
-    if value is None:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    from email.utils import parsedate_to_datetime
-
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, TypeError):
-        return None
 
 
 def _count(value: Any) -> int | None:
