@@ -81,7 +81,7 @@ def test_a_metric_is_renamed_from_its_python_file_and_other_names_by_others(
     window.page.keyboard.press("Enter")
     expect(window.line("def same_priority(")).to_be_visible()
 
-    rename_box(window, place_of(example / "metrics.py", "answer(prediction: str)"), "rival answer")
+    rename_box(window, place_of(example / "metrics.py", "def answer"), "rival answer")
     window.page.keyboard.press("Escape")
 
     window.open_file(PROMPT)

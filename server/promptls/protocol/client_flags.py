@@ -72,6 +72,8 @@ class ClientFlags:
     """Takes the parameter that is being written from the signature itself."""
     code_action_literals: bool = False
     """Takes code actions, and not only commands."""
+    applies_edits: bool = False
+    """Makes edits that the server asks for."""
     disabled_actions: bool = False
     """Shows actions that cannot be had, with the reason."""
     preferred_actions: bool = False
@@ -182,6 +184,7 @@ def client_flags(capabilities: types.ClientCapabilities) -> ClientFlags:
         markdown="markdown" in formats("text_document.hover.content_format"),
         symbol_tree=has("text_document.document_symbol.hierarchical_document_symbol_support"),
         code_action_literals=has("text_document.code_action.code_action_literal_support"),
+        applies_edits=has("workspace.apply_edit"),
         disabled_actions=has("text_document.code_action.disabled_support"),
         preferred_actions=has("text_document.code_action.is_preferred_support"),
         resolves_actions="edit" in formats("text_document.code_action.resolve_support.properties")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 from lsprotocol import types
 
-from promptls.features.hover.dataset_row import hover_row
 from promptls.protocol.convert import path_of
 from promptls.protocol.plain_text import without_markdown
 
@@ -35,6 +34,8 @@ def hover_dataset(session: Session, params: types.HoverParams) -> types.Hover | 
     path = path_of(params.text_document.uri)
     if not path.lower().endswith(_ENDINGS):
         return None
+    from promptls.features.hover.dataset_row import hover_row
+
     runs = [each for prompt in session.snapshot.open_files for each in session.runs.newest(prompt)]
     found = hover_row(Path(path), params.position.line, runs) if runs else None
     if found is None:

@@ -195,6 +195,7 @@ COMMANDS: Final = {
     "promptls.truncationLab": "commands.truncation_lab:truncation_lab",
     "promptls.contract": "commands.contract:contract",
     "promptls.check": "commands.check:check_files",
+    "promptls.applyEdit": "commands.apply_edit:apply_edit",
     "promptls.debugInformation": "commands.debug_information:debug_information",
 }
 """The commands of `workspace/executeCommand`, each with the function that it runs."""

@@ -19,12 +19,14 @@ log = logging.getLogger(__name__)
 
 _FIRST: Final = ("promptls.meaning.header", "promptls.rules.registry", "promptls.rules.check")
 """The modules that the first diagnostics need."""
+_SECOND: Final = ("promptls.protocol.renderings", "promptls.features.experiment_runs")
+"""Those that are needed when the typing first pauses."""
 
 
 async def preload() -> None:
     """Load the rules, then the handlers of all methods; messages that arrive have their turn in between."""
     try:
-        for module in _FIRST:
+        for module in (*_FIRST, *_SECOND):
             await asyncio.sleep(0)
             import_module(module)
         for method in METHODS:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import Template
-from promptls.rendering.file_rendering import FileRendering
 from promptls.rules.rule import Finding
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
+    from promptls.rendering.file_rendering import FileRendering
 
 log = logging.getLogger(__name__)
 

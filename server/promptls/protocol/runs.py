@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from promptls.features.experiment_runs import ExperimentRuns, experiment_runs
 from promptls.features.run_words import Running
 
 if TYPE_CHECKING:
+    from promptls.features.experiment_runs import ExperimentRuns
     from promptls.protocol.session import Session
 
 log = logging.getLogger(__name__)
@@ -36,6 +36,8 @@ class Runs:
     def current(self, path: str) -> tuple[ExperimentRuns, ...]:
         """The file's experiments with their last runs, looked up now."""
         try:
+            from promptls.features.experiment_runs import experiment_runs
+
             self._newest[path] = experiment_runs(self._session.snapshot, path)
         except Exception:
             log.exception("the runs of %s cannot be read", path)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Coroutine
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +21,6 @@ from promptls.protocol.diagnostics import Diagnostics
 from promptls.protocol.folds import Folds
 from promptls.protocol.held_documents import HeldDocuments
 from promptls.protocol.rendered_findings import RenderedFindings
-from promptls.protocol.renderings import Renderings
 from promptls.protocol.runs import Runs
 from promptls.protocol.scan import Scan
 from promptls.protocol.semantic_tokens import SemanticTokens
@@ -35,6 +35,7 @@ from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
+    from promptls.protocol.renderings import Renderings
     from promptls.protocol.server import PromptServer
 
 log = logging.getLogger(__name__)
@@ -52,7 +53,6 @@ class Session:
         self.dataset_findings: Final = DatasetFindings(self)
         self.settings_findings: Final = SettingsFindings(self)
         self.results: Final = ResultsProcess()
-        self.renderings: Final = Renderings(self)
         self.rendered_findings: Final = RenderedFindings(self)
         self.semantic_tokens: Final = SemanticTokens(self)
         self.folds: Final = Folds(self)
@@ -76,6 +76,17 @@ class Session:
     def snapshot(self) -> Snapshot:
         """The workspace as it is now."""
         return self.workspace.snapshot
+
+    @cached_property
+    def renderings(self) -> Renderings:
+        """The renderings of the open files; what makes them is loaded when they are first asked for."""
+        from promptls.protocol.renderings import Renderings
+
+        return Renderings(self)
+
+    @property
+    def _has_rendered(self) -> bool:
+        return "renderings" in self.__dict__
 
     # -- files --------------------------------------------------------------------
 
@@ -115,7 +126,8 @@ class Session:
         self.diagnostics.file_changed(path)
         self.settings_findings.file_changed(path)
         self.reports.file_changed(path)
-        self.renderings.edited(path)
+        if self._has_rendered:
+            self.renderings.edited(path)
         self.settling.changed(path)
 
     def file_closed(self, path: str) -> None:
@@ -123,7 +135,8 @@ class Session:
         self.reports.file_changed(path)
         self.diagnostics.file_closed(path)
         self.runs.file_closed(path)
-        self.renderings.file_closed(path)
+        if self._has_rendered:
+            self.renderings.file_closed(path)
         self.rendered_findings.file_closed(path)
         self.semantic_tokens.file_closed(path)
         self.folds.file_closed(path)
@@ -211,7 +224,9 @@ class Session:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.gather(self.renderings.close(), self.results.close())
+        if self._has_rendered:
+            await self.renderings.close()
+        await self.results.close()
 
 
 def _folders(params: types.InitializeParams) -> list[Path]:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lsprotocol import types
 
-from promptls.features.workspace_symbols import NamedThing, named_things
 from promptls.meaning.kind import Kind
 from promptls.protocol.convert import to_range
 
 if TYPE_CHECKING:
+    from promptls.features.workspace_symbols import NamedThing
     from promptls.protocol.session import Session
 
 
@@ -69,6 +69,8 @@ class SymbolIndex:
         return (status.st_mtime_ns, status.st_size)
 
     def _read(self, path: str) -> tuple[PlacedThing, ...]:
+        from promptls.features.workspace_symbols import named_things
+
         session = self._session
         template = session.snapshot.template(path) if session.kind(path) is not Kind.OTHER else None
         if template is None:

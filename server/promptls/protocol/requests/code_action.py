@@ -14,6 +14,7 @@ from promptls.features.mending import mending_edits
 from promptls.features.new_prompt import beginnings
 from promptls.features.run_actions import run_actions
 from promptls.protocol.convert import from_range, is_file, path_of, to_range
+from promptls.protocol.plain_actions import in_form
 from promptls.protocol.refactor_actions import is_wanted, refactor_actions, workspace_edit
 from promptls.rules.rule import Edit, Finding
 from promptls.syntax.source import Source
@@ -40,21 +41,20 @@ def code_action(
     within = from_range(template.source, params.range, session.unit)
     # An editor that looks by itself shows a light bulb for every answer: it belongs to what is wrong.
     by_itself = params.context.trigger_kind == types.CodeActionTriggerKind.Automatic
-    if session.flags.code_action_literals:
-        if is_wanted("quickfix", only):
-            found += [
-                _fix(session, path, template.source, fix, params.context.diagnostics)
-                for fix in quick_fixes(session.diagnostics.findings(path), within)
-            ]
-        # Fixing all is offered to those who ask for it, as on saving, and not at every place.
-        if only and is_wanted(FIX_ALL, only) and (edits := mending_edits(session.snapshot, path)):
-            edit = workspace_edit(session, path, template.source, edits)
-            found.append(types.CodeAction("Fix all that can be fixed safely", FIX_ALL, edit=edit))
-        if only or not by_itself:
-            found += refactor_actions(session, path, within, only)
+    if is_wanted("quickfix", only):
+        found += [
+            _fix(session, path, template.source, fix, params.context.diagnostics)
+            for fix in quick_fixes(session.diagnostics.findings(path), within)
+        ]
+    # Fixing all is offered to those who ask for it, as on saving, and not at every place.
+    if only and is_wanted(FIX_ALL, only) and (edits := mending_edits(session.snapshot, path)):
+        edit = workspace_edit(session, path, template.source, edits)
+        found.append(types.CodeAction("Fix all that can be fixed safely", FIX_ALL, edit=edit))
+    if only or not by_itself:
+        found += refactor_actions(session, path, within, only)
     if not (by_itself and params.range.start.line > 0):
         found += _commands(session, params.text_document.uri, path, within.start, only)
-    return found
+    return in_form(session, path, found)
 
 
 def _beginnings(
@@ -67,10 +67,10 @@ def _beginnings(
     is_named = has_prompt_name(path) or not is_file(path)
     if template is None or not is_named or template.source.text.strip():
         return None
-    if not session.flags.code_action_literals or not is_wanted(types.CodeActionKind.RefactorRewrite, only):
+    if not is_wanted(types.CodeActionKind.RefactorRewrite, only):
         return None
     whole = Span(0, len(template.source))
-    return [
+    found: list[types.CodeAction | types.Command] = [
         types.CodeAction(
             title,
             types.CodeActionKind.RefactorRewrite,
@@ -78,6 +78,7 @@ def _beginnings(
         )
         for title, text in beginnings(path)
     ]
+    return in_form(session, path, found)
 
 
 def _fix(
@@ -102,7 +103,7 @@ def _answered(
 
 def _commands(
     session: Session, uri: str, path: str, offset: int, only: list[str]
-) -> Iterator[types.CodeAction | types.Command]:
+) -> Iterator[types.CodeAction]:
     from promptls.features.contract.formats import contract_actions
 
     runs = actions(session.snapshot, path, experiment_names(session.snapshot, path))
@@ -112,7 +113,4 @@ def _commands(
         command = types.Command(action.title, action.command, arguments=[{"uri": uri, **action.arguments}])
         if not is_wanted(kind, only):
             continue
-        if session.flags.code_action_literals:
-            yield types.CodeAction(action.title, kind, command=command)
-        else:
-            yield command
+        yield types.CodeAction(action.title, kind, command=command)
