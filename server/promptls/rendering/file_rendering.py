@@ -11,7 +11,7 @@ from statistics import median_low
 from textwrap import dedent
 from typing import Final, NamedTuple
 
-from promptls.meaning.header import Example
+from promptls.meaning.example import Example
 from promptls.meaning.parts import Part, chunk_items
 from promptls.meaning.prefix import unstable_prefixes
 from promptls.meaning.template import PlacedPart, Template

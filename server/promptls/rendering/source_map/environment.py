@@ -9,7 +9,7 @@ from functools import cache, partial
 from types import CodeType
 from typing import Any, Final, NoReturn
 
-from jinja2 import Environment, nodes
+from jinja2 import Environment, Undefined, nodes
 from jinja2.filters import FILTERS
 from jinja2.lexer import newline_re
 from jinja2.runtime import BlockReference, Context, LoopContext, Macro
@@ -99,6 +99,10 @@ class _MappingSandbox(_Mapping, Sandbox):
         if isinstance(__obj, types.BuiltinMethodType) and type(__obj.__self__) is str:
             return method_leaves(result, __obj.__name__, __obj.__self__, args, kwargs)
         return result
+
+    def unsafe_undefined(self, obj: Any, attribute: str) -> Undefined:
+        """Never returns: raises SecurityError, as for a plain text."""
+        return super().unsafe_undefined(_plain(obj), attribute)
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
         """As in the sandbox, with what keeps pieces in place of `str.format`."""

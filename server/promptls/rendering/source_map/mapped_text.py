@@ -155,6 +155,9 @@ def _flat(pieces: Iterable[Any]) -> list[Leaf]:
             if kind is Leaf:
                 if piece.text:
                     found.append(within(piece, outer) if outer else piece)
+            elif kind is list:
+                waiting.append((iter(piece), outer))
+                break
             elif kind is MappedText:
                 waiting.append((iter(piece._promptls_pieces), outer))  # noqa: SLF001 - as above
                 break
@@ -215,9 +218,10 @@ def concatenated(parts: Iterable[str]) -> MappedText:
     texts = list(parts)
     pieces: list[Any] = []
     for text in texts:
-        # As they are: a text that grows in a loop must not be taken apart in each of its turns.
+        # As they are: a text that grows in a loop must not be taken apart in each of its turns. Nor may it
+        # be kept: all that it once was would be.
         if type(text) is MappedText:
-            pieces.append(text)
+            pieces.append(text._promptls_pieces)  # noqa: SLF001 - the name keeps templates from it
         elif text:
             pieces.append(inserted(str(text)))
     return MappedText("".join(texts), pieces)
@@ -289,12 +293,12 @@ def recased(text: str, result: str, changed: Callable[[str], str] = str) -> str:
 
 def replaced(text: str, old: str, new: str, count: SupportsIndex = -1) -> str:
     """`text` with `new` for `old`; a replaced text leads to where the old one stood."""
-    plain, left = str(text), int(count)
+    left = int(count)
     if not old:
         return spaced_out(text, new, left)
-    if old == new or plain.find(old) < 0 or not left:
-        result = str.replace(plain, old, new, count)
-        return text if result == plain else result
+    if old == new or str.find(text, old) < 0 or not left:
+        return text
+    plain = str(text)
     bounds = [0]
     place = plain.find(old)
     while left and place >= 0:
