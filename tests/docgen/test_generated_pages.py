@@ -31,3 +31,11 @@ def test_every_setting_and_every_header_key_has_its_row() -> None:
 
 def test_a_default_that_is_a_list_is_shown() -> None:
     assert '| `roles` | array of string | `["system",' in settings_page()
+
+
+def test_a_table_of_settings_says_under_which_key_they_stand_and_what_for() -> None:
+    page = settings_page()
+
+    assert "\n## `ask_above`\n\nWhat a run may spend without a question.\n" in page
+    assert "\n## `experiments.<name>.budget`\n" in page
+    assert "| `diagnostics` | object |  | What is checked without being asked for. |" in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from promptls.docgen.schemas import header_schema, settings_schema
@@ -51,21 +52,58 @@ def settings_page() -> str:
 
 
 def _tables(schema: dict[str, Any], title: str) -> str:
-    """A table of the schema's properties, and one for each schema that they refer to."""
-    tables = [_table(title, schema)]
+    """A table of the schema's properties, and one for each schema that they refer to, under its place."""
+    definitions = schema.get("$defs", {})
+    tables = [_table(f"## {title}", schema, definitions)]
     tables += [
-        _table(definition.get("description", name).rstrip("."), definition)
-        for name, definition in schema.get("$defs", {}).items()
+        _table(
+            f"## {_words(places)}\n\n{definition.get('description', name).rstrip('.')}.",
+            definition,
+            definitions,
+        )
+        for name, definition in definitions.items()
+        if (places := tuple(_places(name, schema, definitions)))
     ]
     return "\n\n".join(tables)
 
 
-def _table(title: str, schema: dict[str, Any]) -> str:
+def _places(name: str, schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[str]:
+    """The keys that lead to a definition; `<name>` stands for names of the user's own."""
+    for key, declared in schema.get("properties", {}).items():
+        for place, reference in _references(key, declared):
+            if reference == name:
+                yield place
+            else:
+                for inner in _places(name, definitions[reference], definitions):
+                    yield f"{place}.{inner}"
+
+
+def _references(place: str, declared: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The definitions that a property refers to, each with its place."""
+    if "$ref" in declared:
+        yield place, declared["$ref"].rpartition("/")[2]
+    for choice in declared.get("anyOf", ()):
+        yield from _references(place, choice)
+    if isinstance(declared.get("additionalProperties"), dict):
+        yield from _references(f"{place}.<name>", declared["additionalProperties"])
+
+
+def _words(places: tuple[str, ...]) -> str:
+    return ", ".join(f"`{place}`" for place in places)
+
+
+def _table(heading: str, schema: dict[str, Any], definitions: dict[str, Any]) -> str:
     rows = "\n".join(
-        f"| `{name}` | {_type(declared)} | {_default(declared)} | {declared.get('description', '')} |"
+        f"| `{name}` | {_type(declared)} | {_default(declared)} | {_description(declared, definitions)} |"
         for name, declared in schema["properties"].items()
     )
-    return f"## {title}\n\n| key | type | default | what it is |\n| --- | --- | --- | --- |\n{rows}"
+    return f"{heading}\n\n| key | type | default | what it is |\n| --- | --- | --- | --- |\n{rows}"
+
+
+def _description(declared: dict[str, Any], definitions: dict[str, Any]) -> str:
+    """What is said of a property; where nothing is, what is said of the definition that it refers to."""
+    referred = definitions.get(declared.get("$ref", "").rpartition("/")[2], {})
+    return str(declared.get("description") or referred.get("description", ""))
 
 
 def _type(declared: dict[str, Any]) -> str:
