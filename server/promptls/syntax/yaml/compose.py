@@ -14,6 +14,7 @@ import yaml
 
 from promptls.syntax.yaml import json_escapes
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
+from promptls.syntax.yaml.open_quote import quote_opened_above
 from promptls.text.span import Span
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -84,7 +85,7 @@ def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[S
         return Composed(None, replace(composed.error, offset=composed.error.offset + 1))
     try:
         node = _composed(text)
-        if node is not None and _size(node, {}) > _MOST_NODES:
+        if node is not None and _may_be_large(text) and _size(node, {}) > _MOST_NODES:
             return Composed(None, YamlError(0, "the aliases repeat more text than can be read"))
         if node is None:
             return Composed(None, None)
@@ -100,6 +101,18 @@ def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[S
         return Composed(None, YamlError(0, f"not readable as YAML: {error}"))
 
 
+def is_one_entry(text: str) -> bool:
+    """Whether a text is a mapping with one entry, and no error in it."""
+    if text.startswith("\ufeff") or _NESTING.search(text) or nests_too_deep(text) or _may_be_large(text):
+        root = compose(text, Span, lambda _span: False).root
+        return isinstance(root, Mapping) and len(root.entries) == 1
+    try:
+        node = _composed(text)
+    except (yaml.YAMLError, RecursionError, UnicodeEncodeError, ValueError):
+        return False
+    return isinstance(node, yaml.MappingNode) and len(node.value) == 1
+
+
 def _composed(text: str) -> yaml.Node | None:
     """The tree of libyaml; of JSON, also where a character is written in two halves."""
     try:
@@ -110,6 +123,11 @@ def _composed(text: str) -> yaml.Node | None:
     node = yaml.compose(json_escapes.readable(text), Loader=_Loader)
     json_escapes.join(node)
     return node
+
+
+def _may_be_large(text: str) -> bool:
+    """Whether there may be very many nodes: by aliases, or by as many characters as nodes take."""
+    return "*" in text or len(text) >= _MOST_NODES // 2
 
 
 def _size(node: yaml.Node, known: dict[int, int]) -> int:
@@ -145,6 +163,9 @@ def _placed(error: yaml.MarkedYAMLError, text: str) -> YamlError:
     if "undefined alias" in problem and (match := _ALIAS.match(text, offset)):
         alias = match.group(1)
     message = _PLAIN_WORDS.get(problem, problem)
+    opened = quote_opened_above(text, mark.index) if mark else None
+    if opened is not None:
+        return YamlError(opened, _PLAIN_WORDS["found unexpected end of stream"])
     line = _line_at(text, offset)
     if _DASHED.match(text, line):
         offset, message = line, "expected a space behind this dash, which begins a list item"
