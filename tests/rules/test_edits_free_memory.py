@@ -20,16 +20,49 @@ TEXT = (
     )
     + "{% for turn in turns %}\n- name: turn\n  content: {{ turn.text }}\n{% endfor %}\n"
 )
+OBJECT = (
+    "instruction: |\n  Answer {{ question }}.\ninput_keys: [question]\noutput_key: answer\nexamples:\n"
+    + "".join(
+        f"  - question: words {number}\n    answer: |\n      Some prose.\n"
+        f"  - question: 'quoted {number}'\n    answr: {{{{ question }}}}\n"
+        for number in range(30)
+    )
+    + "output_type: json\n"
+)
 
 
 @pytest.mark.parametrize(
-    ("place", "typed"),
-    [("prose", "x"), ("title", "x"), (" title", "|"), (" }}", "}"), ("if user", "x"), ("- name", "x")],
+    ("text", "place", "typed"),
+    [
+        *(
+            (TEXT, *edit)
+            for edit in (
+                ("prose", "x"),
+                ("title", "x"),
+                (" title", "|"),
+                (" }}", "}"),
+                ("if user", "x"),
+                ("- name", "x"),
+            )
+        ),
+        *(
+            (OBJECT, *edit)
+            for edit in (
+                ("prose", "x"),
+                ("words", "x"),
+                ("quoted", "'"),
+                (" question }}", "|"),
+                ("answr", "e"),
+                ("  - question", "  - question: a\n    answer: b\n"),
+                ("output_type", "x"),
+            )
+        ),
+    ],
 )
-def test_edits_leave_no_cycles(place: str, typed: str) -> None:
+def test_edits_leave_no_cycles(text: str, place: str, typed: str) -> None:
     workspace = Workspace()
-    workspace.open(PATH, TEXT, 1)
-    start = TEXT.index(place, len(TEXT) // 2)
+    workspace.open(PATH, text, 1)
+    start = text.index(place, len(text) // 2)
 
     def edit_and_back(version: int) -> None:
         workspace.edit(PATH, version, [(Span(start, start), typed)])

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Final, NamedTuple
 
 import yaml
 
+from promptls.meaning.example import Example
 from promptls.settings.header import Header
 from promptls.settings.valid_part import Invalid, valid_part
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.compose import compose
-from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text, scalar_text
 from promptls.syntax.yaml.salvage import TOP_KEY, may_be_left_out, mended_key
 from promptls.text.lines import line_end
 from promptls.text.nearest import did_you_mean, nearest
@@ -46,53 +46,6 @@ class InputKey:
     name: str
     span: Span
     schema: dict[str, Any]
-
-
-class Example(NamedTuple):
-    """One of the examples: its number in the list, from 1, its keys with their places, and its data.
-
-    Only those that are mappings count.
-    """
-
-    number: int
-    node: Mapping
-    data: dict[str, Any]
-
-    @property
-    def span(self) -> Span:
-        """Where it stands."""
-        return self.node.span
-
-    @property
-    def entries(self) -> tuple[Entry, ...]:
-        """Its keys with their values."""
-        return self.node.entries
-
-
-Given = ParamSpec("Given")
-Fact = TypeVar("Fact")
-_MISSING: Final = object()
-
-
-def kept_with_example(
-    derive: Callable[Concatenate[Example, Given], Fact],
-) -> Callable[Concatenate[Example, Given], Fact]:
-    """`derive`, computed once for what is given beside an example, and kept for as long as nobody edits that.
-
-    It is a function of the example's keys and data, and says nothing of its number and its place.
-    """
-
-    def once(example: Example, /, *given: Given.args, **named: Given.kwargs) -> Fact:
-        core = example.node.core
-        if core.kept is None:
-            core.kept = {}
-        key = (derive, given)
-        found = core.kept.get(key, _MISSING)
-        if found is _MISSING:
-            found = core.kept[key] = derive(example, *given, **named)
-        return found  # type: ignore[return-value]  # put there above
-
-    return once
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.meaning.canonical import canonical_text
-from promptls.meaning.header import Example, kept_with_example
+from promptls.meaning.example import Example, kept_with_example
 from promptls.rules.aspects import declarations
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, RelatedPlace, Rule
 from promptls.text.span import Span

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from promptls.meaning.header import Example
+from promptls.meaning.example import Example
 from promptls.rules.kept_findings import Choice, Chosen, found_by
 from promptls.rules.rule import FileContext, Finding
 
@@ -42,7 +42,7 @@ def in_examples(context: FileContext, choice: Choice) -> list[Finding]:
         if (
             isinstance(known, _Known)
             and known.choice is choice
-            and known.number == example.number
+            and (known.number == example.number or not known.findings)
             and (known.asked is asked or known.asked == asked)
         ):
             asked = known.asked  # that the next ones have the same one is seen without comparing

@@ -50,7 +50,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any, Final
 
-from promptls.meaning.header import Example
+from promptls.meaning.example import Example
 from promptls.meaning.schema_error import schema_error
 from promptls.rules.declared_types import declared_types, is_of_type
 from promptls.rules.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Rule

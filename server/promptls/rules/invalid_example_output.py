@@ -49,7 +49,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from promptls.meaning.header import Example
+from promptls.meaning.example import Example
 from promptls.meaning.schema_error import schema_error
 from promptls.rules.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import key_text

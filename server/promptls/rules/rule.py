@@ -9,7 +9,8 @@ from inspect import cleandoc
 from sys import modules
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from promptls.meaning.header import Declarations, Example
+from promptls.meaning.example import Example
+from promptls.meaning.header import Declarations
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import Template
 from promptls.settings.project import Project
@@ -126,7 +127,7 @@ class CheckExamples(NamedTuple):
 
     `basis` gives what the rule needs to know of the file, or None where it has nothing to look for; two are
     the same when they are equal. `check` looks at one example, as `Rule.check` does at a file; what it finds
-    depends on the example, on its number and on the basis alone, and is kept with the example.
+    depends on the example and the basis alone, and is kept with the example. Its number may stand in messages.
     """
 
     basis: Callable[[FileContext], object]

@@ -46,7 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.meaning.header import Example
+from promptls.meaning.example import Example
 from promptls.meaning.scopes import INJECTED
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Rule

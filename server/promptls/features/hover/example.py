@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from promptls.features.experiment_runs import ExperimentRuns
 from promptls.features.hover.hover import Hover
 from promptls.features.hover.result import result_text
-from promptls.meaning.header import Example
+from promptls.meaning.example import Example
 from promptls.meaning.template import Template
 from promptls.rendering.file_rendering import FileRendering, example_text
 from promptls.text.counted import counted

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.projection import Projection, project, text_span
-from promptls.syntax.yaml.compose import compose
+from promptls.syntax.yaml.compose import compose, is_one_entry
 from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar
 from promptls.syntax.yaml.under_jinja import dynamics, spans
 from promptls.text.span import Span
@@ -96,10 +97,15 @@ def mended_key(block: str) -> str | None:
     written = block.rstrip()
     closed = f"{written}{_closing(written)}{block[len(written) :]}"
     for mended in (_without_broken_values(block), closed):
-        composed = compose(mended, Span, lambda _span: False)
-        if isinstance(composed.root, Mapping) and len(composed.root.entries) == 1:
+        if is_one_entry(mended):
             return mended
     return None
+
+
+@lru_cache(maxsize=4096)
+def _is_broken(line: str) -> bool:
+    """Whether a line is no YAML by itself; of the lines of a text, most are asked about again and again."""
+    return compose(line, Span, lambda _span: False).error is not None
 
 
 def _closing(text: str) -> str:
@@ -129,7 +135,7 @@ def _without_broken_values(block: str) -> str:
         text = line.rstrip("\r\n")
         if key is None and _BEGUN_INNER_KEY.fullmatch(text):
             line = " " * len(text) + line[len(text) :]  # noqa: PLW2901 - the line as it is kept
-        elif key and compose(text.strip(), Span, lambda _span: False).error is not None:
+        elif key and _is_broken(text.strip()):
             line = key.group() + " " * (len(text) - key.end()) + line[len(text) :]  # noqa: PLW2901 - as above
         kept.append(line)
     return "".join(kept)

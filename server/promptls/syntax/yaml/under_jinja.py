@@ -8,7 +8,7 @@ or when one branch brings it into a chunk that is right without that branch.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
@@ -28,8 +28,9 @@ from promptls.syntax.projection import (
     text_span,
 )
 from promptls.syntax.yaml.compose import Composed, YamlError, compose
+from promptls.syntax.yaml.difference import Reading, Written
 from promptls.syntax.yaml.nodes import Mapping, Node
-from promptls.syntax.yaml.reread import Reading, Written, reread
+from promptls.syntax.yaml.reread import reread
 from promptls.syntax.yaml.retyped import retyped
 from promptls.text.lines import line_end
 from promptls.text.span import Span
@@ -104,8 +105,12 @@ def _last_reading(chunk: Chunk) -> Reading | None:
     known = former.kept.get(_chunk_yaml)
     if isinstance(known, ChunkYaml) and known.is_plain:
         (root,) = known.roots
-        if not isinstance(root, Mapping):
-            return None
+        if (
+            not isinstance(root, Mapping)
+            or not root.entries
+            or root.entries[0].key.span.start != root.span.start
+        ):
+            return None  # nothing of a mapping in brackets is read by itself
         return Reading(former.length, former.tags, _projection(former), root)
     earlier = former.kept.get(_last_reading)
     return earlier if isinstance(earlier, Reading) else None
@@ -177,10 +182,18 @@ def _reading_of(chunk: Chunk, projection: Projection) -> _Reading:
 
 def spans(projection: Projection) -> Callable[[int, int], Span]:
     """How the spans of a projection's YAML lead back to the chunk."""
+    text, starts, origins, ends = projection.text, projection.starts, projection.origins, projection.ends
+
+    def origin(offset: int) -> int:
+        number = bisect_right(starts, offset) - 1
+        return min(origins[number] + offset - starts[number], ends[number]) if number >= 0 else 0
 
     def span(start: int, end: int) -> Span:
-        trimmed = start + len(projection.text[start:end].rstrip())
-        return text_span(projection, start, max(trimmed, start))
+        if end > start and text[end - 1 : end].isspace():
+            end = start + len(text[start:end].rstrip())
+        first = origin(start)
+        last = origin(end - 1) + 1 if end > 0 else origin(end)
+        return Span(first, max(first, last))
 
     return span
 

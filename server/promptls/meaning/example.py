@@ -1,0 +1,60 @@
+"""An example that a prompt file declares, and what is known of it for as long as nobody edits it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+
+from promptls.syntax.yaml.nodes import Entry, Mapping
+from promptls.text.span import Span
+
+Given = ParamSpec("Given")
+Fact = TypeVar("Fact")
+
+
+class Example(NamedTuple):
+    """One of the examples: its number in the list, from 1, its keys with their places, and its data.
+
+    Only those that are mappings count.
+    """
+
+    number: int
+    node: Mapping
+    data: dict[str, Any]
+
+    @property
+    def span(self) -> Span:
+        """Where it stands."""
+        return self.node.span
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Its keys with their values."""
+        return self.node.entries
+
+
+def kept_with_example(
+    derive: Callable[Concatenate[Example, Given], Fact],
+) -> Callable[Concatenate[Example, Given], Fact]:
+    """`derive`, computed once for what is given beside an example, and kept for as long as nobody edits that.
+
+    It is a function of the example's keys and data, and says nothing of its number and its place.
+    """
+
+    def once(example: Example, /, *given: Given.args, **named: Given.kwargs) -> Fact:
+        core = example.node.core
+        if core.kept is None:
+            core.kept = {}
+        known = core.kept.get(derive)
+        if not isinstance(known, _Kept) or known.given != given or known.named != named:
+            # Only what was asked last is kept: what is given may be another text with each letter typed.
+            known = core.kept[derive] = _Kept(given, named, derive(example, *given, **named))
+        return known.fact  # type: ignore[no-any-return]  # put there above
+
+    return once
+
+
+class _Kept(NamedTuple):
+    given: tuple[object, ...]
+    named: dict[str, object]
+    fact: Any
