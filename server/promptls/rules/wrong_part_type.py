@@ -56,7 +56,7 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             if isinstance(value, Scalar) and value.dynamic:
                 continue
             if not value.span.is_empty():
-                yield from _of_key(entry)
+                yield from _of_key(chunk, entry)
             elif key_text(entry) == "truncation_priority" and part.is_whole:
                 yield Finding(entry.key.span, "`truncation_priority` is a number; truncation fails on null")
     for content in chunk_contents(chunk):
@@ -67,7 +67,7 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             yield Finding(value.span, message, (quoted,))
 
 
-def _of_key(entry: Entry) -> Iterator[Finding]:
+def _of_key(chunk: Chunk, entry: Entry) -> Iterator[Finding]:
     value = entry.value
     if isinstance(value, Scalar) and value.tag not in _LOADED:
         yield Finding(value.span, f"the YAML loader of Prompt Poet refuses the tag of `{value.tag}`")
@@ -83,14 +83,21 @@ def _of_key(entry: Entry) -> Iterator[Finding]:
         case "sections" if isinstance(value, Sequence):
             for item in value.items:
                 if not isinstance(item, Mapping) and not (isinstance(item, Scalar) and item.dynamic):
-                    span = entry.key.span if item.span.is_empty() else item.span
-                    yield Finding(span, "a section is a mapping with `name` and `content`")
+                    yield Finding(_item_span(chunk, item), "a section is a mapping with `name` and `content`")
         case "expected_template_data_keys" if isinstance(value, Scalar) and value.tag == "str":
             fixes = tuple(_listed(value))
             message = "`expected_template_data_keys` is a list; of text, every letter is taken for a name"
             yield Finding(value.span, message, fixes)
         case _:
             pass
+
+
+def _item_span(chunk: Chunk, item: Node) -> Span:
+    """The item of a list; of an empty one, its dash."""
+    if not item.span.is_empty():
+        return item.span
+    dash = chunk.text.rfind("-", 0, item.span.start)
+    return Span(dash, dash + 1)
 
 
 def _listed(value: Node) -> Iterator[Fix]:

@@ -7,10 +7,11 @@ tags whose partner is elsewhere are looked at again from further up.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.group import Piece, united
+from promptls.syntax.group import Piece, chunks_from, united
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.slips import lacks_end, lacks_opening
 from promptls.syntax.jinja.statements import MIDDLES
@@ -22,6 +23,13 @@ _CLOSERS: Final = {
     f"end{keyword}": keyword
     for keyword in ("for", "if", "macro", "call", "filter", "set", "with", "autoescape", "block", "raw")
 }
+
+
+_MOST_CHUNKS: Final = 50
+"""How far behind a block that nothing closes the one is looked for that has taken its end."""
+
+_FEW: Final = 20
+"""Where more blocks than this are never closed, each is looked at in its own chunk alone."""
 
 
 class BlockTag(NamedTuple):
@@ -170,7 +178,7 @@ def block_problems(source: Source) -> list[SyntaxProblem]:
         if stray is not None:
             problems[stray.problem] = _wrong_end(stray)
         elif not lacks_end(source, opening.keyword, opening.span):
-            problems.append(_never_closed(source, opening))
+            problems.append(_never_closed(source, opening, _MOST_CHUNKS if len(stack) <= _FEW else 1))
     return [problem for problem in problems if problem is not None]
 
 
@@ -241,36 +249,43 @@ def _behind_else(middle: BlockTag, opening: BlockTag) -> SyntaxProblem:
     return SyntaxProblem("jinja", middle.span, message, (Related(opening.span, "opened here"),))
 
 
-def _never_closed(source: Source, opening: BlockTag) -> SyntaxProblem | None:
+def _never_closed(source: Source, opening: BlockTag, most_chunks: int) -> SyntaxProblem | None:
     """The problem of a block that no tag closes.
 
     None where a tag that is still written has taken its end, or may turn out to be no block.
 
-    Of two blocks of which only one is closed, the one is to blame that begins in the middle of a line.
+    Of two blocks of which only one is closed, the one is to blame that begins in the middle of a line, or
+    further to the right than the end.
     """
     located = source.located(opening.span.start)
-    chunk = located.chunk
     inside = opening.span.start - located.start
-    blamed = opening.span
-    own = next(tag for tag in chunk.tags if tag.span.start <= inside < tag.span.end)
+    own = next(tag for tag in located.chunk.tags if tag.span.start <= inside < tag.span.end)
     if own.unclosed and opening.keyword == "set":
         return None  # with `=` in it, it will be no block
-    lead = _lead(chunk, own.span.start)
-    for pair in chunk_blocks(chunk).pairs:
+    lead = _lead(located.chunk, own.span.start)
+    message = f"`{opening.keyword}` is never closed: expected `end{opening.keyword}`"
+    for start, chunk, pair in _pairs_behind(source, opening, most_chunks):
         tag = chunk.tags[pair.opening]
-        if pair.keyword != opening.keyword or tag.span.start < inside:
-            continue
         if tag.unclosed:
             return None
         end = chunk.tags[pair.closing].span
         lines = chunk.text[tag.span.end : end.start]
         behind = lines.split("\n", maxsplit=1)[0]
         is_below = "\n" in lines and _lead(chunk, end.start) == lead
-        if is_below and behind.strip():
-            blamed = tag_tree(tag).statement.keyword_span.shifted(located.start + tag.span.start)
-            break
-    message = f"`{opening.keyword}` is never closed: expected `end{opening.keyword}`"
-    return SyntaxProblem("jinja", blamed, message)
+        if is_below and (behind.strip() or _lead(chunk, tag.span.start) != lead):
+            blamed = tag_tree(tag).statement.keyword_span.shifted(start + tag.span.start)
+            return SyntaxProblem("jinja", blamed, message)
+    return SyntaxProblem("jinja", opening.span, message)
+
+
+def _pairs_behind(source: Source, opening: BlockTag, most_chunks: int) -> Iterator[tuple[int, Chunk, Pair]]:
+    """The blocks of the same keyword behind the place that lie in one chunk each, with where that begins."""
+    located = source.located(opening.span.start)
+    for each in islice(chunks_from(source.root, located.index), most_chunks):
+        for pair in chunk_blocks(each.chunk).pairs:
+            place = each.start + each.chunk.tags[pair.opening].span.start
+            if pair.keyword == opening.keyword and place >= opening.span.start:
+                yield each.start, each.chunk, pair
 
 
 def _lead(chunk: Chunk, offset: int) -> str:
