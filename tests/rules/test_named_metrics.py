@@ -56,6 +56,59 @@ def test_a_metric_with_options_is_known(metrics: str, tmp_path: Path) -> None:
     check_findings(declared(metrics), UNKNOWN, tmp_path)
 
 
+THRESHOLDS = """\
+-- own.py --
+@discrete_metric(name="politeness", allowed_values=["yes", "no"])
+def polite(response): ...
+
+made = [polite]
+-- rows.csv --
+id,expected
+-- main.yml.j2 --
+{#---
+metrics: {mine: {use: exact_match}}
+experiments:
+  one:
+    dataset: rows.csv
+    metrics: USED
+    thresholds: {GIVEN: 0.5}
+MARK
+---#}
+- name: a
+  content: hi
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "given", "mark"),
+    [
+        ("[exact_match]", "exact_match", ""),
+        ("[mine]", "mine", ""),
+        ("['own.py:polite']", "politeness", ""),
+        ("['own.py:polite']", "polite", ""),
+        ("['own.py:made']", "anything", ""),
+        (
+            "[mine, exact_match]",
+            "exact_mach",
+            (
+                "                 ^^^^^^^^^^ unknown-metric: the experiment has no metric `exact_mach`; "
+                "did you mean `exact_match`?"
+            ),
+        ),
+        (
+            "['own.py:polite']",
+            "rudeness",
+            "                 ^^^^^^^^ unknown-metric: the experiment has no metric `rudeness`",
+        ),
+    ],
+)
+def test_a_threshold_is_for_a_metric_of_the_experiment(
+    used: str, given: str, mark: str, tmp_path: Path
+) -> None:
+    text = THRESHOLDS.replace("USED", used).replace("GIVEN", given)
+    check_findings(text.replace("MARK\n", f"{mark}\n" if mark else ""), UNKNOWN, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("metrics", "mark"),
     [

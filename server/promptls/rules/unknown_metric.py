@@ -6,7 +6,8 @@ Reports the names under `metrics` of an experiment in the file's header that are
 nor `file.py:name` with a file beside the prompt that has this name. The file is read, and never run;
 where it makes names in a way that reading cannot follow, nothing is said of them.
 A name may also be one of those under `metrics`, in the header or the settings: there, `use` has to lead to a
-metric, and the other keys have to be options that it takes.
+metric, and the other keys have to be options that it takes. The keys of `thresholds` have to be metrics of
+the experiment; where a metric of one's own may have another name than its function, nothing is said of them.
 
 The metrics of experiments in the project's settings are looked at too: `promptls check`, `promptls doctor` and
 the editor's log say what is wrong in the settings.
@@ -62,6 +63,7 @@ from typing import TYPE_CHECKING, Any
 from promptls.rules.declared_experiments import Objection, declared_experiments
 from promptls.rules.named_metrics import named_metrics, wrong_options
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.rules.threshold_names import wrong_thresholds
 from promptls.syntax.yaml.nodes import Mapping
 from promptls.text.nearest import nearest
 from promptls.text.span import Span
@@ -77,11 +79,17 @@ def check(context: FileContext) -> Iterator[Finding]:
     folder = Path(context.path).parent
     named = named_metrics(context)
     for experiment in declared_experiments(context):
+        are_there = True
         for index, name in enumerate(experiment.declared.metrics):
             span = experiment.span(context, "metrics", index)
             objection = metric_objection(name, folder, "this prompt", named)
             if span is not None and objection is not None:
+                are_there = False
                 yield objection.finding(context, span)
+        for threshold, wrong in wrong_thresholds(experiment.declared, folder) if are_there else ():
+            span = _key_span(context, ("experiments", experiment.name, "thresholds"), threshold)
+            if span is not None:
+                yield wrong.finding(context, span)
     for name, metric in (context.template.declarations.settings.metrics or {}).items():
         yield from _in_named(context, name, metric, folder)
 
