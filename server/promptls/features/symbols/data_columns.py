@@ -105,10 +105,10 @@ def option_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | Non
             each.named != option.metric for each in used_metrics(snapshot, prompt, template)
         ):
             continue
-        if option.column in input_names(template):
-            return Symbol("input", option.column, path, option.span, prompt)
         for file in datasets_of(prompt, template):
             if _has(snapshot, file, option.column):
+                if option.column in input_names(template):
+                    return Symbol("input", option.column, path, option.span, prompt)
                 return Symbol("column", option.column, path, option.span, file)
     return None
 
