@@ -122,16 +122,30 @@ def advise(trials: Sequence[Trial], uncut: float, cache: PrefixCache, present: i
 
 def _compared(best: Trial, other: Trial, turns: int) -> str:
     """What the best step gains and costs beside another one."""
+    step, others = counted(best.step, "token"), counted(other.step, "token")
+    if best.score <= other.score + _NO_BETTER:
+        return (
+            f"A step of {step} serves as well as one of {others}: {best.cache_rate:.0%} of the prompts is "
+            f"read from the cache and {best.kept_rate:.0%} of what fits is kept, with the other "
+            f"{other.cache_rate:.0%} and {other.kept_rate:.0%}."
+        )
+    if best.cache_rate <= other.cache_rate + _NO_BETTER:
+        return (
+            f"With a step of {step}, {best.kept_rate:.0%} of what fits is kept, where a step of {others} "
+            f"keeps {other.kept_rate:.0%}; {best.cache_rate:.0%} of the prompts is read from the cache, with the "
+            f"other {other.cache_rate:.0%}."
+        )
     cost = (best.needless - other.needless) // max(turns, 1)
     price = (
         f"It costs {counted(cost, 'token')} of the chat a turn"
         if cost > 0
         else "It costs nothing of the chat"
     )
+    changes = "with both" if best.breaks == other.breaks else f"not in {other.breaks:,}"
     return (
-        f"With a step of {counted(best.step, 'token')}, {best.cache_rate:.0%} of the prompts is read from "
-        f"the cache, where a step of {counted(other.step, 'token')} reads {other.cache_rate:.0%}: "
-        f"the beginning changes in {best.breaks:,} of {turns:,} turns, not in {other.breaks:,}. {price}; "
+        f"With a step of {step}, {best.cache_rate:.0%} of the prompts is read from "
+        f"the cache, where a step of {others} reads {other.cache_rate:.0%}: "
+        f"the beginning changes in {best.breaks:,} of {turns:,} turns, {changes}. {price}; "
         f"{best.kept_rate:.0%} of what fits is kept."
     )
 

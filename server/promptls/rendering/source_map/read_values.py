@@ -134,10 +134,13 @@ def made_by(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
     """The value that a tag sets: what a text with pieces does not lead to the data belongs to that tag."""
     if type(value) is not MappedText:
         return value
+    known = value._promptls_pieces  # noqa: SLF001 - the name keeps templates from it
+    if not any(type(piece) is Leaf and piece.file is None for piece in known):
+        return value
     outer = (Outer(file, site, turn),)
     # What it is made of itself belongs to tags already: a text may grow in each turn of a loop.
     pieces = [
         within(piece, outer) if type(piece) is Leaf and piece.file is None else piece
-        for piece in value._promptls_pieces  # noqa: SLF001 - the name keeps templates from it
+        for piece in known
     ]
     return MappedText(value, pieces)
