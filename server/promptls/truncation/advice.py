@@ -132,8 +132,8 @@ def _compared(best: Trial, other: Trial, turns: int) -> str:
     if best.cache_rate <= other.cache_rate + _NO_BETTER:
         return (
             f"With a step of {step}, {best.kept_rate:.0%} of what fits is kept, where a step of {others} "
-            f"keeps {other.kept_rate:.0%}; {best.cache_rate:.0%} of the prompts is read from the cache, with the "
-            f"other {other.cache_rate:.0%}."
+            f"keeps {other.kept_rate:.0%}; {best.cache_rate:.0%} of the prompts is read from the cache, "
+            f"with the other {other.cache_rate:.0%}."
         )
     cost = (best.needless - other.needless) // max(turns, 1)
     price = (
