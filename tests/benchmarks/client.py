@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import select
 import subprocess
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -23,13 +26,34 @@ CAPABILITIES = {
 }
 
 
+class NoAnswerError(Exception):
+    """A server has not answered in time."""
+
+
 class Client:
-    """A language server in a process of its own, spoken to on its standard streams."""
+    """A language server in a process of its own, spoken to on its standard streams.
+
+    Whatever waits for the server raises NoAnswerError after `seconds`, where they are set. Servers run from
+    compiled files, as they do once they are installed.
+    """
 
     def __init__(self, command: list[str], folder: Path) -> None:
         self.process = subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command,
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
+            bufsize=0,
         )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self._to_server = self.process.stdin.fileno()
+        self._from_server = self.process.stdout.fileno()
+        os.set_blocking(self._to_server, False)
+        self._arrived = bytearray()
+        self.seconds: float | None = None
         self.folder = folder
         self.pulls = False
         self.takes_whole_texts = False
@@ -110,21 +134,44 @@ class Client:
             self._send({"id": message["id"], "result": [None] * count or None})
 
     def _send(self, *messages: dict[str, Any]) -> None:
-        assert self.process.stdin is not None
-        for message in messages:
-            body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-            self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-        self.process.stdin.flush()
+        bodies = [json.dumps({"jsonrpc": "2.0", **message}).encode() for message in messages]
+        waiting = memoryview(
+            b"".join([b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in bodies])
+        )
+        started = time.monotonic()
+        while waiting:
+            waiting = waiting[self._write(waiting) :]
+            if waiting:
+                self._wait([], [self._to_server], started)
+
+    def _write(self, data: memoryview) -> int:
+        try:
+            return os.write(self._to_server, data)
+        except BlockingIOError:
+            return 0
 
     def _read(self) -> dict[str, Any]:
-        stream = self.process.stdout
-        assert stream is not None
-        length = 0
-        while line := stream.readline().strip():
-            name, _, value = line.partition(b":")
-            if name.lower() == b"content-length":
-                length = int(value)
-        if not length:
-            raise EOFError("the server ended")
-        message: dict[str, Any] = json.loads(stream.read(length))
+        started = time.monotonic()
+        while (end := self._arrived.find(b"\r\n\r\n")) < 0:
+            self._receive(started)
+        headers = (line.partition(b":") for line in bytes(self._arrived[:end]).split(b"\r\n"))
+        length = next(int(value) for name, _, value in headers if name.lower() == b"content-length")
+        del self._arrived[: end + 4]
+        while len(self._arrived) < length:
+            self._receive(started)
+        message: dict[str, Any] = json.loads(self._arrived[:length])
+        del self._arrived[:length]
         return message
+
+    def _receive(self, started: float) -> None:
+        if self.seconds is not None:
+            self._wait([self._from_server], [], started)
+        data = os.read(self._from_server, 1 << 20)
+        if not data:
+            raise EOFError("the server ended")
+        self._arrived += data
+
+    def _wait(self, reading: list[int], writing: list[int], started: float) -> None:
+        rest = None if self.seconds is None else max(started + self.seconds - time.monotonic(), 0)
+        if not any(select.select(reading, writing, [], rest)):
+            raise NoAnswerError

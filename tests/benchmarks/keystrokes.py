@@ -8,31 +8,34 @@
 The same edits are typed into templates of every length: prose, an error, its removal, and back
 again. All servers are asked in turn, keystroke by keystroke, so that whatever else the machine
 does falls on all alike; what counts are the ratios in one run, which stand at the end beside what
-they are to be (`goals.py`). With peers it takes some eight minutes: what takes a peer seconds is
-measured a few times only, and a burst that would take it a minute not at all.
+they are to be (`goals.py`). With peers it takes some four minutes: what takes a server long is
+measured a few times only. "no answer" means none within 10 seconds, or within 30 after opening the file;
+such a server is not asked any more about files of that length.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import math
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from client import Client
+from client import Client, NoAnswerError
 from goals import REQUESTS, Times, percentile, print_goals
 from servers import EMPTY, PROMPTLS, Server, peers
 from templates import prompt_object, template, typing_place
+from typist import BURST, Typist
 
 WARM_UP = 12
-MOST_SECONDS = 8
+WARM_UP_SECONDS = 0.5
+MOST_SECONDS = 3
 """What one server may take in one phase, ahead of which it is asked a few times in any case."""
-FEWEST = 3
-BURST = 50
-MOST_BURST_SECONDS = 20
+FEWEST = 2
 MOST_OBJECT_LINES = 5000
 """Prompt objects are as long as somebody writes by hand; longer ones are not measured."""
 
@@ -77,91 +80,26 @@ def measure_starts(folder: Path, servers: list[Server], count: int) -> Times:
     return times
 
 
-class Typist:
-    """One document in one server, into which the same edits are typed again and again."""
-
-    def __init__(self, server: Server, folder: Path, text: str, name: str) -> None:
-        place = typing_place(text)
-        self.uri = (folder / name).as_uri()
-        self.line = text.count("\n", 0, place)
-        self.column = place - text.rfind("\n", 0, place) - 1
-        self.version = 1
-        self.took = 0.0
-        self.lines = text.splitlines(keepends=True)
-        self.client = Client(server.command, folder)
-        self.client.initialize()
-        document = {"uri": self.uri, "languageId": server.language, "version": 1, "text": text}
-        self.client.notify("textDocument/didOpen", {"textDocument": document})
-        self.client.wait_for_diagnostics(self.uri, 1)
-
-    def change(self) -> dict[str, Any]:
-        """The parameters of the next edit: prose, a broken tag, the tag mended, the prose taken out."""
-        step = self.version % 4
-        self.version += 1
-        prose = {"line": self.line + 2, "character": 8}
-        tag = {"line": self.line, "character": self.column}
-        begin, length, typed = (
-            (prose, 0, "x"),
-            (tag, 0, "|"),
-            (tag, 1, ""),
-            (prose, 1, ""),
-        )[step - 1]
-        end = {"line": begin["line"], "character": begin["character"] + length}
-        line = self.lines[begin["line"]]
-        self.lines[begin["line"]] = line[: begin["character"]] + typed + line[end["character"] :]
-        edit = {"range": {"start": begin, "end": end}, "text": typed}
-        return {
-            "textDocument": {"uri": self.uri, "version": self.version},
-            "contentChanges": [{"text": "".join(self.lines)} if self.client.takes_whole_texts else edit],
-        }
-
-    def keystroke(self) -> None:
-        """Type, and wait for the diagnostics of what was typed."""
-        change = self.change()
-        started = time.perf_counter()
-        self.client.notify("textDocument/didChange", change)
-        self.client.wait_for_diagnostics(self.uri, self.version)
-        self.took = time.perf_counter() - started
-
-    def ask(self, request: str) -> None:
-        """Type, and wait for the answer to a request right behind it."""
-        change = self.change()
-        started = time.perf_counter()
-        self.client.notify("textDocument/didChange", change)
-        position = {"line": self.line, "character": self.column - 2}
-        params = {"textDocument": {"uri": self.uri}, "position": position}
-        self.client.request(f"textDocument/{request}", params)
-        self.took = time.perf_counter() - started
-
-    def burst(self) -> None:
-        """Type many times at once, and wait for the diagnostics of the last text."""
-        messages: list[Any] = []
-        for _ in range(BURST):
-            messages += ["textDocument/didChange", self.change()]
-        started = time.perf_counter()
-        self.client.notify(*messages)
-        self.client.wait_for_diagnostics(self.uri, self.version)
-        self.took = time.perf_counter() - started
+def opened(folder: Path, servers: list[Server], text: str, name: str) -> dict[str, Typist]:
+    """Somebody who types into the text, in each server that has read it in time."""
+    typists = {}
+    for server in servers:
+        with contextlib.suppress(NoAnswerError, EOFError, BrokenPipeError):
+            typists[server.name] = Typist(server, folder, text, name)
+    return typists
 
 
 def measure_template(
     folder: Path, servers: list[Server], lines: int, count: int
 ) -> Iterator[tuple[str, Times]]:
     """The rows of a template of this length, each with its name."""
-    text = template(lines)
-    typists = {}
-    for server in servers:
-        typists[server.name] = Typist(server, folder, text, f"benchmark_{lines}.yml.j2")
+    typists = opened(folder, servers, template(lines), f"benchmark_{lines}.yml.j2")
     try:
-        keystrokes = repeated(typists, Typist.keystroke, count)
-        yield "keystroke", keystrokes
+        yield "keystroke", repeated(servers, typists, Typist.keystroke, count)
         for request in REQUESTS:
-            times = repeated(typists, lambda typist, what=request: typist.ask(what), count // 2)
+            times = repeated(servers, typists, partial(Typist.ask, request=request), count // 2)
             yield f"{request} behind an edit", times
-        for name, times in keystrokes.items():
-            if BURST * statistics.median(times) > MOST_BURST_SECONDS:
-                typists.pop(name).client.close()  # some servers answer each keystroke of a burst
-        yield f"burst of {BURST}", repeated(typists, Typist.burst, max(count // 20, 3))
+        yield f"burst of {BURST}", repeated(servers, typists, Typist.burst, max(count // 10, 3))
     finally:
         for typist in typists.values():
             typist.client.close()
@@ -169,28 +107,35 @@ def measure_template(
 
 def measure_object(folder: Path, servers: list[Server], lines: int, count: int) -> Times:
     """The seconds of a keystroke in an example in the middle of a prompt object of this length."""
-    typists = {
-        server.name: Typist(server, folder, prompt_object(lines), f"object_{lines}.yml.j2")
-        for server in servers
-    }
+    typists = opened(folder, servers, prompt_object(lines), f"object_{lines}.yml.j2")
     try:
-        return repeated(typists, Typist.keystroke, count)
+        return repeated(servers, typists, Typist.keystroke, count)
     finally:
         for typist in typists.values():
             typist.client.close()
 
 
-def repeated(typists: dict[str, Typist], act: Callable[[Typist], None], count: int) -> Times:
-    """The seconds that each server takes for something, again and again; the first ones warm up."""
-    times: Times = {name: [] for name in typists}
+def repeated(
+    servers: list[Server], typists: dict[str, Typist], act: Callable[[Typist], None], count: int
+) -> Times:
+    """The seconds that each server takes for something, again and again; the first ones warm up.
+
+    Infinity where a server does not answer in time. It loses its typist then.
+    """
+    times: Times = {server.name: [] if server.name in typists else [math.inf] for server in servers}
     spent = dict.fromkeys(typists, 0.0)
     for number in range(count + WARM_UP):
-        for name, typist in typists.items():
+        for name, typist in list(typists.items()):
             if spent[name] > MOST_SECONDS and len(times[name]) >= FEWEST:
                 continue
-            act(typist)
+            try:
+                act(typist)
+            except (NoAnswerError, EOFError, BrokenPipeError):
+                typists.pop(name).client.close()
+                times[name] = [math.inf]
+                continue
             spent[name] += typist.took
-            if number >= WARM_UP or spent[name] > MOST_SECONDS:
+            if number >= WARM_UP or spent[name] > WARM_UP_SECONDS:
                 times[name].append(typist.took)
         time.sleep(0.003)  # the servers idle before the next keystroke, as they do between real ones
     return times
@@ -235,13 +180,18 @@ def print_analysis(row: str, text: str, count: int) -> None:
 
 def print_row(name: str, times: Times) -> None:
     """Print one line of the table."""
-    cells = [
-        f"{1000 * percentile(measured, 50):15.2f}{1000 * percentile(measured, 95):7.1f}"
-        for measured in times.values()
-    ]
     ours, empty = times[PROMPTLS.name], times[EMPTY.name]
     ratios = [percentile(ours, percent) / percentile(empty, percent) for percent in (50, 95)]
-    print(f"{name:<34}" + "".join(cells) + f"   {ratios[0]:5.2f} x, p95 {ratios[1]:5.2f} x", flush=True)
+    cells = "".join(cell(measured) for measured in times.values())
+    print(f"{name:<34}{cells}   {ratios[0]:5.2f} x, p95 {ratios[1]:5.2f} x", flush=True)
+
+
+def cell(measured: list[float]) -> str:
+    """The median and the 95th percentile, as a part of a line."""
+    median = percentile(measured, 50)
+    if math.isinf(median):
+        return f"{'no answer':>22}"
+    return f"{1000 * median:15.2f}{1000 * percentile(measured, 95):7.1f}"
 
 
 if __name__ == "__main__":

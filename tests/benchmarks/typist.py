@@ -1,0 +1,91 @@
+"""Somebody who types: one document in one server, and what is waited for behind each edit."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from client import Client
+from servers import Server
+from templates import typing_place
+
+BURST: Final = 50
+"""How many edits are typed at once."""
+OPENING_SECONDS: Final = 30
+"""How long the first diagnostics of a document are waited for."""
+ANSWER_SECONDS: Final = 10
+"""How long anything else is waited for."""
+
+
+class Typist:
+    """One document in one server, into which the same edits are typed again and again."""
+
+    def __init__(self, server: Server, folder: Path, text: str, name: str) -> None:
+        place = typing_place(text)
+        self.uri = (folder / name).as_uri()
+        self.line = text.count("\n", 0, place)
+        self.column = place - text.rfind("\n", 0, place) - 1
+        self.version = 1
+        self.took = 0.0
+        self.lines = text.splitlines(keepends=True)
+        self.client = Client(server.command, folder)
+        self.client.seconds = OPENING_SECONDS
+        try:
+            self.client.initialize()
+            document = {"uri": self.uri, "languageId": server.language, "version": 1, "text": text}
+            self.client.notify("textDocument/didOpen", {"textDocument": document})
+            self.client.wait_for_diagnostics(self.uri, 1)
+        except BaseException:
+            self.client.close()
+            raise
+        self.client.seconds = ANSWER_SECONDS
+
+    def change(self) -> dict[str, Any]:
+        """The parameters of the next edit: prose, a broken tag, the tag mended, the prose taken out."""
+        step = self.version % 4
+        self.version += 1
+        prose = {"line": self.line + 2, "character": 8}
+        tag = {"line": self.line, "character": self.column}
+        begin, length, typed = (
+            (prose, 0, "x"),
+            (tag, 0, "|"),
+            (tag, 1, ""),
+            (prose, 1, ""),
+        )[step - 1]
+        end = {"line": begin["line"], "character": begin["character"] + length}
+        line = self.lines[begin["line"]]
+        self.lines[begin["line"]] = line[: begin["character"]] + typed + line[end["character"] :]
+        edit = {"range": {"start": begin, "end": end}, "text": typed}
+        return {
+            "textDocument": {"uri": self.uri, "version": self.version},
+            "contentChanges": [{"text": "".join(self.lines)} if self.client.takes_whole_texts else edit],
+        }
+
+    def keystroke(self) -> None:
+        """Type, and wait for the diagnostics of what was typed."""
+        change = self.change()
+        started = time.perf_counter()
+        self.client.notify("textDocument/didChange", change)
+        self.client.wait_for_diagnostics(self.uri, self.version)
+        self.took = time.perf_counter() - started
+
+    def ask(self, request: str) -> None:
+        """Type, and wait for the answer to a request right behind it."""
+        change = self.change()
+        started = time.perf_counter()
+        self.client.notify("textDocument/didChange", change)
+        position = {"line": self.line, "character": self.column - 2}
+        params = {"textDocument": {"uri": self.uri}, "position": position}
+        self.client.request(f"textDocument/{request}", params)
+        self.took = time.perf_counter() - started
+
+    def burst(self) -> None:
+        """Type many times at once, and wait for the diagnostics of the last text."""
+        messages: list[Any] = []
+        for _ in range(BURST):
+            messages += ["textDocument/didChange", self.change()]
+        started = time.perf_counter()
+        self.client.notify(*messages)
+        self.client.wait_for_diagnostics(self.uri, self.version)
+        self.took = time.perf_counter() - started
