@@ -156,6 +156,11 @@ def test_comparing_says_in_words_what_the_difference_means(
     (comparison,) = json.loads(capsys.readouterr().out)["comparisons"]
     (metric,) = comparison["metrics"]
     assert (metric["verdict"], metric["difference"]["p_value"]) == ("undecided", 1.0)
+    assert main(["compare", "ask.yml.j2", "ask.yml.j2"]) == 0
+    said = capsys.readouterr().err
+    assert said == (
+        "note: this is one run, compared with itself; `promptls history ask.yml.j2` lists the others\n"
+    )
 
 
 @pytest.mark.parametrize(

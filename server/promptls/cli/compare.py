@@ -74,6 +74,9 @@ def execute(arguments: argparse.Namespace) -> int:
         if number:
             print()
         _print_comparison(comparison, arguments.rows)
+        if comparison.before.results == comparison.after.results:
+            remedy = f"`promptls history {shown_path(comparison.after.prompt)}` lists the others"
+            print(f"note: this is one run, compared with itself; {remedy}", file=sys.stderr)
     return _exit_code(arguments, comparisons)
 
 
