@@ -209,6 +209,17 @@ def test_the_slider_greys_what_a_tighter_limit_cuts(open_preview: OpenPage, chat
     expect(page.locator(".part.cut")).to_have_count(0)
 
 
+def test_a_limit_that_is_being_typed_stays_when_the_file_changes(open_preview: OpenPage, chat: Path) -> None:
+    page = open_preview(chat)
+    limit = page.get_by_role("spinbutton", name="Limit")
+    limit.fill("30")
+    chat.write_text(chat.read_text("utf-8").replace("Be brief.", "Be brief, please."), "utf-8")
+    expect(parts(page).first).to_contain_text("please")
+    expect(limit).to_have_value("30")
+    limit.press("Enter")
+    expect(page.locator("#tokens")).to_contain_text("of 30 tokens")
+
+
 def test_every_token_is_shown_with_its_id(open_preview: OpenPage, chat: Path) -> None:
     page = open_preview(chat)
     page.get_by_role("tab", name="Tokens").click()

@@ -1,5 +1,7 @@
 /** A number: by a slider, roughly and at once, or typed. */
 
+import { useEffect, useState } from "preact/hooks";
+
 interface Properties {
   id: string;
   label: string;
@@ -12,6 +14,11 @@ interface Properties {
 }
 
 export function Slider({ id, label, value, end, isTried, onChange }: Properties) {
+  // What is being typed stays, also where the page is told something meanwhile.
+  const [draft, setDraft] = useState<string>();
+  useEffect(() => {
+    setDraft(undefined);
+  }, [value]);
   const typed = (event: Event): void => {
     const { value: text } = event.currentTarget as HTMLInputElement;
     onChange(text === "" || !(Number(text) >= 1) ? undefined : Math.floor(Number(text)));
@@ -28,7 +35,20 @@ export function Slider({ id, label, value, end, isTried, onChange }: Properties)
         aria-valuetext={value === null ? "none" : `${value} tokens`}
         onInput={typed}
       />
-      <input id={id} type="number" min="1" value={value ?? ""} placeholder="none" onChange={typed} />
+      <input
+        id={id}
+        type="number"
+        min="1"
+        value={draft ?? value ?? ""}
+        placeholder="none"
+        onInput={(event) => {
+          setDraft(event.currentTarget.value);
+        }}
+        onChange={typed}
+        onBlur={() => {
+          setDraft(undefined);
+        }}
+      />
     </div>
   );
 }
