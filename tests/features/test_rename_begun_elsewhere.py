@@ -223,11 +223,39 @@ KEY_PLACES = {
     "a cell": ('{""{name}""', '{""na<CURSOR>me""'),
     "a call": ('user={"{name}"', 'user={"na<CURSOR>me"'),
 }
+PROJECT = """\
+- name: a
+  content: "{{ {subject} }} {{ escape_special_characters(other) }}"
+-- promptls.toml --
+[metrics.mine]
+use = "metrics.py:far"
+columns = {text = "{subject}"}
+[experiments.all]
+dataset = "rows.csv"
+metrics = ["metrics.py:right", "mine"]
+-- second.yml.j2 --
+- name: a
+  content: "{{ {subject} }}"
+-- third.yml.j2 --
+- name: a
+  content: "{{ subject }}{{ no_column }}"
+-- rows.csv --
+{subject},other
+-- metrics.py --
+def right(response, expected_{subject}): return 1
+def far(response, text, {subject}=1): return 1
+"""
+PROJECT_PLACES = {
+    "the data set": ("{subject},other", "sub<CURSOR>ject,other"),
+    "an option of the settings": ('text = "{subject}"', 'text = "sub<CURSOR>ject"'),
+    "another prompt": ('{{ {subject} }}"\n-- third', '{{ sub<CURSOR>ject }}"\n-- third'),
+}
 CASES = [
     (name, place, fixture, old, new, *cursor)
     for name, fixture, old, new, places in (
         ("a metric", METRIC, "right", "exact", METRIC_PLACES),
         ("an input", DATA, "subject", "topic", DATA_PLACES),
+        ("an input of the project's rows", PROJECT, "subject", "topic", PROJECT_PLACES),
         ("a column", COLUMN, "label", "tag", COLUMN_PLACES),
         ("a model", NAMES.replace("{near}", "near"), "office", "home-office", MODEL_PLACES),
         (

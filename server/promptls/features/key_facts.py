@@ -99,7 +99,7 @@ def fact_at(kind: Kind, keys: tuple[str, ...], *, in_header: bool) -> KeyFact | 
 
 
 def _header(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
-    from promptls.settings.header import ExperimentKey, InputKey, NamedMetric
+    from promptls.settings.header import BudgetKey, ExperimentKey, InputKey, NamedMetric
 
     if not path:
         return _header_keys()
@@ -107,6 +107,8 @@ def _header(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
         return {**SCHEMA_KEYS, **_model_keys(InputKey)} if len(path) == 2 else _schema(path[2:])  # noqa: PLR2004  (an input)
     if path[0] == "experiments" and len(path) == 2:  # noqa: PLR2004  (an experiment)
         return _model_keys(ExperimentKey)
+    if path[0] == "experiments" and path[2:] == ("budget",):
+        return _model_keys(BudgetKey)
     if path[0] == "metrics" and len(path) == 2:  # noqa: PLR2004  (a metric with options)
         return _model_keys(NamedMetric)
     if path[0] == "experiments" and path[2:3] == ("json_schema",):

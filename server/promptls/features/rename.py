@@ -21,6 +21,7 @@ from promptls.syntax.yaml.nodes import Mapping, Scalar
 from promptls.text.failure import Failure
 from promptls.text.span import Span
 from promptls.text.steps import Steps
+from promptls.workspace.project_settings import edited_project
 from promptls.workspace.python_calls import calls_in
 from promptls.workspace.python_module import findings_in
 from promptls.workspace.snapshot import Known, OpenFile, Snapshot
@@ -173,6 +174,7 @@ def _with(snapshot: Snapshot, edits: tuple[RenameEdit, ...]) -> Steps[Snapshot]:
     """The workspace as it is with the edits."""
     opened = dict(snapshot.open_files)
     calls, written = dict(snapshot.calls), dict(snapshot.written)
+    projects = dict(snapshot.projects)
     by_file: dict[str, list[RenameEdit]] = {}
     for edit in sorted(edits):
         by_file.setdefault(edit.path, []).append(edit)
@@ -184,11 +186,19 @@ def _with(snapshot: Snapshot, edits: tuple[RenameEdit, ...]) -> Steps[Snapshot]:
         source = _edited(template.source, inside)
         version = opened[path].version if path in opened else 0
         opened[path] = OpenFile(Template(source), version)
+        for folder, project in snapshot.projects.items():
+            if str(project.path) == path:
+                projects[folder] = edited_project(project, source.text, snapshot.editor_settings)
         if path in calls:
             calls[path] = calls_in(source.text, path)
         if path in written:
             written[path] = findings_in(source.text, path)
-    revision = snapshot.revision + 1
     return replace(
-        snapshot, revision=revision, open_files=opened, calls=calls, written=written, known=Known()
+        snapshot,
+        revision=snapshot.revision + 1,
+        open_files=opened,
+        calls=calls,
+        written=written,
+        projects=projects,
+        known=Known(),
     )

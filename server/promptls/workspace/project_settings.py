@@ -95,6 +95,14 @@ def _under_editor(project: ProjectFile, editor_settings: Mapping[str, object] | 
     return replace(project, settings=settings, problems=(*project.problems, *problems))
 
 
+def edited_project(
+    project: ProjectFile, text: str, editor_settings: Mapping[str, object] | None = None
+) -> ProjectFile:
+    """The project as it is with another text in its file."""
+    found = project_in(project.path, text) if project.path is not None else None
+    return project if found is None else _under_editor(found, editor_settings)
+
+
 def _read(file: Path) -> ProjectFile | None:
     """The project in `file`, or None when `file` is not there or says nothing of promptls."""
     from promptls.settings.project import Project

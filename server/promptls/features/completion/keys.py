@@ -13,6 +13,7 @@ from promptls.features.completion.variables import declared_inputs, read_inputs
 from promptls.features.key_facts import SCHEMA_KEYS, keys_at
 from promptls.meaning.evaluation import class_name, evaluation_of
 from promptls.meaning.kind import Kind
+from promptls.syntax.yaml import nodes
 from promptls.syntax.yaml.place import ITEM, YamlPlace
 from promptls.systems.key_fact import KeyFact
 from promptls.systems.opencompass.retriever_keys import RETRIEVER_ARGUMENTS, RETRIEVER_KEYS
@@ -36,6 +37,8 @@ def key_items(request: Request, place: YamlPlace, *, in_header: bool) -> Iterato
             continue
         yield _item(fact, place, _rank(fact, facts, index, place.siblings))
     yield from _own_keys(request, place, in_header=in_header)
+    if in_header or request.kind in {Kind.OBJECT, Kind.EVALUATION}:
+        yield from _threshold_keys(request, place)
 
 
 def _fitting(request: Request, place: YamlPlace, facts: Mapping[str, KeyFact]) -> Mapping[str, KeyFact]:
@@ -121,6 +124,20 @@ def _metric_keys(request: Request, place: YamlPlace) -> Iterator[Item]:
         if name not in place.siblings:
             text = None if place.has_colon or place.quote else f"{name}: "
             yield Item(name, "property", 30 + index, text=text or "", detail=detail)
+
+
+def _threshold_keys(request: Request, place: YamlPlace) -> Iterator[Item]:
+    """The metrics of an experiment under its `thresholds`, by the names that their scores have."""
+    if place.path[:1] != ("experiments",) or place.path[2:] != ("thresholds",):
+        return
+    node: nodes.Node | None = request.declarations.tree
+    for key in ("experiments", place.path[1], "metrics"):
+        node = node.value(key) if isinstance(node, nodes.Mapping) else None
+    metrics = [nodes.scalar_text(item) for item in node.items] if isinstance(node, nodes.Sequence) else []
+    for index, name in enumerate(metric.rpartition(":")[2] for metric in metrics if metric):
+        if name not in place.siblings:
+            text = "" if place.has_colon or place.quote else f"{name}: "
+            yield Item(name, "property", 10 + index, text=text)
 
 
 def _own_keys(request: Request, place: YamlPlace, *, in_header: bool) -> Iterator[Item]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from promptls.features.completion.columns import column_names
 from promptls.features.completion.item import Item
@@ -174,6 +174,12 @@ def _datasets(request: Request) -> Iterator[Item]:
     yield from file_paths(str(Path(request.path).parent), _DATASETS)
 
 
+def _engines(_request: Request) -> Iterator[Item]:
+    from promptls.settings.header import Engine
+
+    yield from _table(dict.fromkeys(get_args(Engine), ""))
+
+
 def _models(request: Request) -> Iterator[Item]:
     from promptls.models.registry import PROVIDERS
     from promptls.models.weights import LOCAL_MODELS
@@ -268,6 +274,7 @@ _EXPERIMENT: Final[dict[Path_, _Source]] = {
     ("dataset",): _datasets,
     ("models", ITEM): _models,
     ("metrics", ITEM): _metrics,
+    ("engine",): _engines,
 }
 
 # -- evaluation prompts ------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -18,11 +17,12 @@ from promptls.features.symbols.metric_columns import (
     used_metrics,
 )
 from promptls.features.symbols.row_columns import row_column_places
-from promptls.features.symbols.shared_data import prompts_with
+from promptls.features.symbols.run_on import experiments_on
+from promptls.features.symbols.shared_data import prompts_by
 from promptls.features.symbols.symbol import Occurrence, Symbol
 from promptls.meaning.template import Template
 from promptls.text.span import Span
-from promptls.text.steps import Steps, finished
+from promptls.text.steps import Steps
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -36,19 +36,17 @@ class SharedColumn(NamedTuple):
 def prompts_on(snapshot: Snapshot, file: str) -> Steps[list[str]]:
     """The prompt files that name a file of samples or rows."""
     found = []
-    for path in (yield from prompts_with(snapshot, Path(file).name)):
+    for path in (yield from prompts_by(snapshot, file)):
         yield
         template = snapshot.template(path)
-        if template is not None and file in map(str, data_files(path, template.declarations)):
+        if template is not None and file in map(str, data_files(snapshot, path, template)):
             found.append(path)
     return found
 
 
-def datasets_of(path: str, template: Template) -> tuple[str, ...]:
-    """The data sets of the experiments that a file declares."""
-    experiments = (template.declarations.settings.experiments or {}).values()
-    named = (os.path.normpath(Path(path).parent / each.dataset) for each in experiments if each.dataset)
-    return tuple(dict.fromkeys(named))
+def datasets_of(snapshot: Snapshot, path: str, template: Template) -> tuple[str, ...]:
+    """The data sets of the experiments that can be run on a file."""
+    return tuple(dict.fromkeys(each.dataset for each in experiments_on(snapshot, path, template)))
 
 
 def shared_column_steps(snapshot: Snapshot, file: str, name: str) -> Steps[SharedColumn]:
@@ -63,9 +61,9 @@ def shared_column_steps(snapshot: Snapshot, file: str, name: str) -> Steps[Share
         files[current] = None
         for path in (yield from prompts_on(snapshot, current)):
             template = snapshot.template(path)
-            if template is not None and current in datasets_of(path, template):
+            if template is not None and current in datasets_of(snapshot, path, template):
                 prompts[path] = None
-                waiting += datasets_of(path, template)
+                waiting += datasets_of(snapshot, path, template)
     return SharedColumn(tuple(prompts), tuple(each for each in files if _has(snapshot, each, name)))
 
 
@@ -89,7 +87,7 @@ def column_use_places(
 ) -> Iterator[Occurrence | None]:
     """Where metrics and experiments of a prompt file name a column; None stands between the files."""
     yield from row_column_places(snapshot, path, template, name)
-    if any(_has(snapshot, file, name) for file in datasets_of(path, template)):
+    if any(_has(snapshot, file, name) for file in datasets_of(snapshot, path, template)):
         yield from metric_column_places(snapshot, path, template, name)
 
 
@@ -98,14 +96,15 @@ def option_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | Non
     option = option_at(snapshot, path, offset)
     if option is None:
         return None
-    prompts = finished(prompts_with(snapshot, option.metric)) if is_settings_file(path) else (path,)
+    paths = sorted({*snapshot.graph.paths, *snapshot.open_files}) if is_settings_file(path) else [path]
+    prompts = [each for each in paths if each == path or str(snapshot.project(each).path) == path]
     for prompt in prompts:
         template = snapshot.template(prompt)
         if template is None or all(
             each.named != option.metric for each in used_metrics(snapshot, prompt, template)
         ):
             continue
-        for file in datasets_of(prompt, template):
+        for file in datasets_of(snapshot, prompt, template):
             if _has(snapshot, file, option.column):
                 if option.column in input_names(template):
                     return Symbol("input", option.column, path, option.span, prompt)
@@ -121,7 +120,7 @@ def column_doubt_steps(snapshot: Snapshot, symbol: Symbol, homes: tuple[str, ...
     for path in prompts:
         yield
         template = snapshot.template(path)
-        files = datasets_of(path, template) if template is not None else ()
+        files = datasets_of(snapshot, path, template) if template is not None else ()
         if template is None or not any(_has(snapshot, file, symbol.name) for file in files):
             continue
         reason = column_doubt(snapshot, path, template, symbol.name)
@@ -152,7 +151,7 @@ def _columns(held: Template, file: str, name: str) -> Iterator[Span]:
 
 def packed_with(snapshot: Snapshot, path: str, template: Template, keys: DataKeys) -> Path | None:
     """The file of samples or rows that holds a key of the prompt's data, and no text to change."""
-    for file in data_files(path, template.declarations):
+    for file in data_files(snapshot, path, template):
         if file.suffix.lower() == ".parquet":
             if len(keys) == 1 and _has(snapshot, str(file), str(keys[0])):
                 return file

@@ -41,5 +41,5 @@ def data_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
         taken = taken_as(snapshot, prompt, key.name, stands_at)
         if taken is not None:
             return taken.symbol(key.name, path, key.span)
-        is_column = is_column or (path in datasets_of(prompt, template) and stands_at((key.name,)))
+        is_column = is_column or (path in datasets_of(snapshot, prompt, template) and stands_at((key.name,)))
     return Symbol("column", key.name, path, key.span, path) if is_column else None

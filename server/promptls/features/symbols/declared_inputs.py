@@ -11,8 +11,8 @@ from typing import Final
 from promptls.features.scalar_span import bare_span
 from promptls.features.symbols.columns import column_places
 from promptls.features.symbols.data_keys import key_spans
+from promptls.features.symbols.run_on import experiments_on
 from promptls.features.symbols.symbol import Occurrence
-from promptls.meaning.header import Declarations
 from promptls.meaning.parts import chunk_items
 from promptls.meaning.template import Template
 from promptls.syntax.group import Located, chunks_where, united
@@ -93,19 +93,18 @@ def _place(
         yield Occurrence(path, bare, "declaration" if declares else "write", "header")
 
 
-def data_files(path: str, declared: Declarations) -> Iterator[Path]:
-    """The files of samples and rows that a file names."""
-    settings = declared.settings
-    named = [settings.samples, *(each.dataset for each in (settings.experiments or {}).values())]
-    for name in dict.fromkeys(named):
-        if name:
-            yield Path(os.path.normpath(Path(path).parent / name))
+def data_files(snapshot: Snapshot, path: str, template: Template) -> Iterator[Path]:
+    """The files of samples and rows of the file at `path`, those of its settings' experiments too."""
+    samples = template.declarations.settings.samples
+    named = [os.path.normpath(Path(path).parent / samples)] if samples else []
+    named += [each.dataset for each in experiments_on(snapshot, path, template)]
+    yield from map(Path, dict.fromkeys(named))
 
 
 def data_places(snapshot: Snapshot, path: str, template: Template, name: str) -> Iterator[Occurrence]:
     """The places that name an input in the samples and data sets of the file at `path`."""
     inputs = input_names(template) | {name}
-    for file in data_files(path, template.declarations):
+    for file in data_files(snapshot, path, template):
         held = snapshot.template(str(file))
         if held is None or file.name.lower().endswith(PACKED_ENDINGS):
             continue

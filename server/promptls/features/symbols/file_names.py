@@ -91,7 +91,7 @@ def files_named_in(snapshot: Snapshot, path: str) -> Iterator[NamedFile]:
             file
             for prompt in finished(prompts_with(snapshot, stem))
             if (template := snapshot.template(prompt)) is not None
-            for file in map(str, data_files(prompt, template.declarations))
+            for file in map(str, data_files(snapshot, prompt, template))
             if Path(file).stem == stem and experiments_in(snapshot, path, prompt)
         }
         targets[stem] = found.pop() if len(found) == 1 else None

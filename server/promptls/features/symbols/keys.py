@@ -91,7 +91,7 @@ def data_keys(way: Way) -> DataKeys:
 
 def _in_data(snapshot: Snapshot, path: str, template: Template, way: Way) -> Iterator[Occurrence]:
     inputs = input_names(template) | {str(way[0])}
-    for file in data_files(path, template.declarations):
+    for file in data_files(snapshot, path, template):
         held = snapshot.template(str(file))
         if held is None or file.name.lower().endswith(PACKED_ENDINGS):
             continue

@@ -15,6 +15,7 @@ from promptls.features.scalar_span import bare_span
 from promptls.features.symbols.declared_names import is_settings_file
 from promptls.features.symbols.metrics_and_models import function_named, prompts_naming
 from promptls.features.symbols.python_functions import FUNCTIONS, parsed, place_in, programs_with, uses_in
+from promptls.features.symbols.run_on import experiments_on
 from promptls.features.symbols.symbol import Occurrence
 from promptls.meaning.template import Template
 from promptls.rules.named_metrics import taken_by
@@ -31,10 +32,11 @@ _ROW: Final = "row"
 
 
 class UsedMetric(NamedTuple):
-    """A metric of an experiment: as it is named there, and with which options."""
+    """A metric of an experiment: as it is named there, with which options, and in which file."""
 
     named: str
     chosen: NamedMetric | None
+    named_in: str
 
     @property
     def function(self) -> str:
@@ -49,12 +51,12 @@ class UsedMetric(NamedTuple):
 
 
 def used_metrics(snapshot: Snapshot, path: str, template: Template) -> Iterator[UsedMetric]:
-    """The metrics of the experiments that the file at `path` declares, each once."""
-    settings = template.declarations.settings
-    known = {**snapshot.project(path).settings.metrics, **(settings.metrics or {})}
-    names = [name for each in (settings.experiments or {}).values() for name in each.metrics]
-    for name in dict.fromkeys(names):
-        yield UsedMetric(name, known.get(name))
+    """The metrics of the experiments that can be run on the file at `path`, each once."""
+    known = {**snapshot.project(path).settings.metrics, **(template.declarations.settings.metrics or {})}
+    experiments = experiments_on(snapshot, path, template)
+    names = [(name, each.named_in) for each in experiments for name in each.declared.metrics]
+    for name, named_in in dict.fromkeys(names):
+        yield UsedMetric(name, known.get(name), named_in)
 
 
 def metric_column_places(
@@ -63,7 +65,7 @@ def metric_column_places(
     """Where the metrics of a prompt file name a column; None stands between the files."""
     for metric in used_metrics(snapshot, path, template):
         yield from _option_places(snapshot, path, template, metric, column)
-        found = function_named(snapshot, path, metric.function)
+        found = function_named(snapshot, metric.named_in, metric.function)
         program = snapshot.template(found.home) if found is not None else None
         if found is None or program is None:
             continue
@@ -82,8 +84,8 @@ def column_doubt(snapshot: Snapshot, path: str, template: Template, column: str)
     if column == settings.output_key and settings.experiments:
         return f"it is the `output_key` of {Path(path).name}, by which metrics find what is expected"
     for metric in used_metrics(snapshot, path, template):
-        found = function_named(snapshot, path, metric.function)
-        taken = taken_by(metric.function, Path(path).parent)
+        found = function_named(snapshot, metric.named_in, metric.function)
+        taken = taken_by(metric.function, Path(metric.named_in).parent)
         names = {*taken.names} if taken is not None else set()
         if metric.chosen is not None:
             names -= {*metric.chosen.columns, *metric.chosen.options}
@@ -102,7 +104,7 @@ def prompts_with_same_parameter(
     Each comes with the name of the function, which gets another parameter when the column is renamed.
     """
     for metric in used_metrics(snapshot, path, template):
-        found = function_named(snapshot, path, metric.function)
+        found = function_named(snapshot, metric.named_in, metric.function)
         program = snapshot.template(found.home) if found is not None else None
         if found is None or program is None:
             continue

@@ -76,7 +76,7 @@ def _column(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
             taken = taken_as(snapshot, prompt, column.name, lambda keys: len(keys) == 1)
             if taken is not None:
                 return taken.symbol(column.name, path, column.span)
-            for file in datasets_of(prompt, template):
+            for file in datasets_of(snapshot, prompt, template):
                 if file.rpartition("/")[2].startswith(f"{stem}."):
                     return Symbol("column", column.name, path, column.span, file)
     return None

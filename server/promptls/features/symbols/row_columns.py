@@ -27,7 +27,7 @@ def reads_rows_of(snapshot: Snapshot, file: str, column: RowColumn, path: str, t
     file of rows: what makes its rows in any other way may give a column another name.
     """
     found = snapshot.written.get(file)
-    names = {each.stem for each in data_files(path, template.declarations)}
+    names = {each.stem for each in data_files(snapshot, path, template)}
     if found is None or not names & found.loaded:
         return False
     experiments = experiments_for(snapshot.written, path)

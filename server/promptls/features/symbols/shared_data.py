@@ -14,14 +14,14 @@ from promptls.workspace.snapshot import Snapshot
 def inputs_beside(snapshot: Snapshot, path: str, name: str) -> Steps[list[tuple[str, Variable]]]:
     """The inputs of this name of the other prompts that name a file of data which the one at `path` names."""
     template = snapshot.template(path)
-    files = set(map(_normal, data_files(path, template.declarations))) if template is not None else set()
+    files = set(map(_normal, data_files(snapshot, path, template))) if template is not None else set()
     found = []
     for file in sorted(files):
-        prompts = yield from prompts_with(snapshot, file.name)
+        prompts = yield from prompts_by(snapshot, str(file))
         for other in prompts:
             yield
             beside = snapshot.template(other) if other != path else None
-            if beside is None or not files & set(map(_normal, data_files(other, beside.declarations))):
+            if beside is None or not files & set(map(_normal, data_files(snapshot, other, beside))):
                 continue
             if name in input_names(beside):
                 found.append((other, input_variable(beside, name) or unread_input(name)))
@@ -35,6 +35,21 @@ def unread_input(name: str) -> Variable:
 
 def _normal(file: Path) -> Path:
     return Path(*file.parts) if ".." not in file.parts else file.resolve()
+
+
+def prompts_by(snapshot: Snapshot, file: str) -> Steps[tuple[str, ...]]:
+    """The prompt files that may be given the data of a file: they name it, or their settings do."""
+    named = yield from prompts_with(snapshot, Path(file).name)
+    paths = sorted({*snapshot.graph.paths, *snapshot.open_files})
+    projects = {path: snapshot.project(path) for path in paths}
+    by_settings = {
+        str(each.path)
+        for each in projects.values()
+        for experiment in each.settings.experiments.values()
+        if Path(experiment.dataset).name == Path(file).name
+    }
+    given = (path for path, each in projects.items() if by_settings and str(each.path) in by_settings)
+    return tuple(dict.fromkeys((*named, *given)))
 
 
 def prompts_with(snapshot: Snapshot, words: str) -> Steps[tuple[str, ...]]:
