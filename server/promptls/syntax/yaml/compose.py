@@ -28,6 +28,8 @@ _DASHED: Final = re.compile(r"-[A-Za-z_]\w*[ ]*:(?=[ \r\n]|\Z)")
 _ALIAS: Final = re.compile(r"\*(\S+)")
 _MOST_BEHIND_BRACKET: Final = 10_000
 """How many characters behind its bracket an error of a list or mapping in brackets is looked for."""
+_WORDS_OF_LINE: Final = re.compile(r"^(?!-)[^\s#].*", re.MULTILINE)
+"""What begins in the first column and is neither a comment nor an item of a list."""
 _AT_CONTEXT: Final = (
     "could not find expected ':'",
     "found unexpected end of stream",
@@ -47,6 +49,7 @@ _PLAIN_WORDS: Final = {
     "found unexpected document indicator": "a quoted value that is not closed",
     "found character that cannot start any token": "this character cannot begin a value; quote the value",
     "but found another document": "a second document begins here; a prompt is one document",
+    "did not find expected <document start>": "this cannot stand beside what follows; quote it, or remove it",
     "did not find expected ',' or ']'": "expected `,` or `]`",
     "did not find expected ',' or '}'": "expected `,` or `}`",
 }
@@ -159,10 +162,14 @@ def _placed(error: yaml.MarkedYAMLError, text: str) -> YamlError:
     offset = min(mark.index, len(text)) if mark else 0
     if (error.context or "").startswith("while parsing a flow"):
         offset = _bracket_above(text, offset)
+    elif "<document start>" in problem:
+        offset = _value_above(text, offset)
     alias = ""
     if "undefined alias" in problem and (match := _ALIAS.match(text, offset)):
         alias = match.group(1)
     message = _PLAIN_WORDS.get(problem, problem)
+    if "<document start>" in problem and text.startswith("%", offset):
+        message = "a directive needs a line with `---` behind it"
     opened = quote_opened_above(text, mark.index) if mark else None
     if opened is not None:
         return YamlError(opened, _PLAIN_WORDS["found unexpected end of stream"])
@@ -188,6 +195,12 @@ def _bracket_above(text: str, offset: int) -> int:
         elif text[place] in "[{":
             return place if "\n" in text[place:offset] else offset
     return offset
+
+
+def _value_above(text: str, offset: int) -> int:
+    """Where the last line begins that is no item, ahead of `offset`; `offset` where there is none."""
+    starts = [match.start() for match in _WORDS_OF_LINE.finditer(text, 0, offset)]
+    return starts[-1] if starts else offset
 
 
 def _line_at(text: str, offset: int) -> int:
