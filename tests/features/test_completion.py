@@ -128,6 +128,12 @@ CONTAINED = [
     (in_header("experiments:\n  e:\n    models:\n      - local:<CURSOR>\n"), ["local:smollm2"]),
     (in_header("experiments:\n  e:\n    metrics: [ex<CURSOR>]\n"), ["exact_match", "json_validity"]),
     (in_header("output_schema: {type: object, <CURSOR>}\n"), ["properties", "required"]),
+    (in_header("experiments: {x: {dataset: d.csv, engine: <CURSOR>}}\n"), ["local", "ray"]),
+    (in_header("experiments:\n  x:\n    budget: {<CURSOR>}\n"), ["calls", "tokens", "cost"]),
+    (
+        in_header("experiments:\n  x:\n    metrics: [exact_match, 'm.py:f']\n    thresholds: {<CURSOR>}\n"),
+        ["exact_match", "f"],
+    ),
     (in_header("output_schema:\n  properties:\n    a:\n      type: <CURSOR>\n"), ["string", "array"]),
     ("{#---\ninput_keys: [a, <CURSOR>]\n---#}\n- name: a\n  content: '{{ a }} {{ more }}'\n", ["more"]),
     (
