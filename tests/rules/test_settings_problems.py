@@ -68,6 +68,10 @@ models = ["echo"]
             "there is no metric `exact_mach`; did you mean `exact_match`?",
         ),
         (
+            'dataset = "rows.csv"\nmetrics = ["exact_match"]\nthresholds = {exact_mach = 0.5}',
+            "the experiment has no metric `exact_mach`; did you mean `exact_match`?",
+        ),
+        (
             'dataset = "rows.csv"\nmetrics = ["metrics.py:rigth"]',
             "`metrics.py` has no `rigth`; did you mean `metrics.py:right`?",
         ),

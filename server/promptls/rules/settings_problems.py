@@ -8,6 +8,7 @@ from promptls.rules.check import severity_of
 from promptls.rules.declared_experiments import Objection
 from promptls.rules.named_metrics import wrong_options
 from promptls.rules.registry import RULES_BY_NAME
+from promptls.rules.threshold_names import wrong_thresholds
 from promptls.rules.unknown_dataset import dataset_objection
 from promptls.rules.unknown_metric import metric_objection
 from promptls.rules.unknown_model import metric_models, model_objection
@@ -89,6 +90,12 @@ def _unknown_in_experiments(project: ProjectFile) -> Iterator[SettingsProblem]:
                 if objection is not None and severity_of(RULES_BY_NAME[rule], project.settings) is not None:
                     place = place_of_setting(project, ("experiments", name, key))
                     yield SettingsProblem(place, f"experiment `{name}`: {objection.text}")
+        if severity_of(RULES_BY_NAME["unknown-metric"], project.settings) is None:
+            continue
+        if not any(found["metrics", "unknown-metric"]):
+            for metric, wrong in wrong_thresholds(declared, project.root):
+                place = place_of_setting(project, ("experiments", name, "thresholds", metric))
+                yield SettingsProblem(place, f"experiment `{name}`: {wrong.text}")
 
 
 def _wrong_metrics(project: ProjectFile) -> Iterator[SettingsProblem]:
