@@ -75,8 +75,9 @@ class Asker:
         self._judge_tokens = sum(asks.tokens for asks in plan.asks.values())
 
     def expected(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> Expected:
-        """What asking about the row will take, as far as that can be known: its judges' calls, mostly."""
-        if self._is_kept(rendered, reference, repeat):
+        """What asking about a row that is not there will take, as far as that can be known."""
+        # Without judges, a row whose answer is kept is there.
+        if self._plan.asks and self._is_kept(rendered, reference, repeat):
             return self.expected_again()
         price = self._models[reference.name].price
         longest = parameters_of(self._plan.experiment, reference, 1).get("max_tokens")

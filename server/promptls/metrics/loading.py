@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from promptls.metrics.metric import Metric
+from promptls.metrics.metric import Metric, signature_of
 from promptls.metrics.registry import READY_METRICS
 from promptls.settings.header import NamedMetric
 from promptls.text.failure import Failure, FilePlace, WrongUse
@@ -93,7 +93,7 @@ def metric_parameters(metric: Metric) -> Parameters:
     required: list[str] = []
     optional: list[str] = []
     takes_any = False
-    for parameter in inspect.signature(metric.function).parameters.values():
+    for parameter in signature_of(metric.function).parameters.values():
         if parameter.kind is parameter.VAR_KEYWORD:
             takes_any = True
         elif parameter.kind is not parameter.VAR_POSITIONAL:

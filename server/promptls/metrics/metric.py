@@ -8,6 +8,7 @@ import inspect
 import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias, cast
 
 from promptls.metrics.result import MetricResult
@@ -83,7 +84,7 @@ class Metric:
 
     def _taken(self, unnamed: tuple[Any, ...], given: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments that the function takes; raises `TypeError` as `score` does."""
-        signature = inspect.signature(self.function)
+        signature = signature_of(self.function)
         names = list(signature.parameters)
         if unnamed:
             values = [*(repr(value) for value in unnamed), *["…"] * len(names)]
@@ -109,6 +110,17 @@ class Metric:
             return result
         problem = _PROBLEM[self.kind](result.value, self.allowed_values)
         return result if problem is None else MetricResult(None, f"Metric {self.name} {problem}")
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a metric's function, which is asked for with each row; raises what `inspect` does."""
+    try:
+        return _kept_signature(function)
+    except TypeError:  # an object that has no hash
+        return inspect.signature(function)
+
+
+_kept_signature = lru_cache(maxsize=256)(inspect.signature)
 
 
 def as_result(value: Any) -> MetricResult:
