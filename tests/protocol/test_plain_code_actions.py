@@ -36,9 +36,10 @@ async def actions(wire: Wire, uri: str, number: int = 2) -> dict[str, Any]:
 async def test_a_fix_is_a_command_after_which_the_server_asks_for_the_edit(
     wire: Wire, tmp_path: Path
 ) -> None:
-    await wire.begin(tmp_path, capabilities=EDITS)
+    answer = await wire.begin(tmp_path, capabilities=EDITS)
     uri = wire.open(tmp_path, PROMPT)
     offered = await actions(wire, uri)
+    assert answer["result"]["capabilities"]["codeActionProvider"] is True
     (title,) = (each for each in offered if "Change to" in each)
     assert "Declare the input `txt`" in offered
 

@@ -178,3 +178,21 @@ async def test_a_client_is_asked_for_programs_where_it_can_be(editor: Editor) ->
     can = editor.client.capabilities.text_document.rename.dynamic_registration
     syncs = editor.client.capabilities.text_document.synchronization.dynamic_registration
     assert asked == bool(can and syncs)
+
+
+async def test_a_program_that_is_saved_says_what_it_gives_to_a_prompt(editor: Editor) -> None:
+    uri = editor.open("b.yml.j2", "{#---\ninput_keys: [text]\n---#}\n- name: a\n  content: '{{ text }}'\n")
+    program = editor.open("app.py", 'import promptls\npromptls.load("b.yml.j2").render(text=1)\n')
+    references = types.ReferenceParams(
+        types.ReferenceContext(include_declaration=True), **place(editor, uri, "[te|xt]")
+    )
+    await editor.client.text_document_references_async(references)
+
+    editor.replace(program, "text=1", "wrong=1")
+    editor.write("app.py", editor.texts[program])
+    editor.client.text_document_did_save(
+        types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(program))
+    )
+    found = await editor.client.text_document_references_async(references)
+
+    assert [Path(unquote(each.uri)).name for each in found] == ["b.yml.j2", "b.yml.j2"]

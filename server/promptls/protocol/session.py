@@ -146,6 +146,7 @@ class Session:
 
     def files_changed(self, paths: list[str]) -> None:
         """Files or folders on disk may be others than they were."""
+        self.held.settle()
         for path in paths:
             if has_prompt_name(path):
                 self.scan.touched(path)

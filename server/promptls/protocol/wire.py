@@ -258,6 +258,9 @@ class PromptProtocol(LanguageServerProtocol):
         text_document = params.capabilities.text_document
         if text_document is None or text_document.diagnostic is None:
             capabilities.diagnostic_provider = None
+        actions = text_document.code_action if text_document is not None else None
+        if actions is None or actions.code_action_literal_support is None:
+            capabilities.code_action_provider = True  # kinds are for clients that know them
         capabilities.execute_command_provider = types.ExecuteCommandOptions(
             list(COMMANDS), work_done_progress=True
         )
