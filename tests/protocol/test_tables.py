@@ -53,3 +53,22 @@ def test_nothing_heavy_is_loaded_before_initialize_is_answered() -> None:
         "promptls.workspace.workspace",
     }
     assert heavy & set(loaded) == set()
+
+
+def test_the_first_diagnostics_wait_for_no_handler_of_a_request_and_for_nothing_that_renders() -> None:
+    program = (
+        "import sys, promptls.protocol.lifecycle, promptls.protocol.session; print(*sorted(sys.modules))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout.split()
+
+    later = {
+        "promptls.features.completion",
+        "promptls.features.experiment_runs",
+        "promptls.features.hover",
+        "promptls.features.workspace_symbols",
+        "promptls.protocol.renderings",
+        "promptls.rendering.make",
+    }
+    assert later & set(loaded) == set()
