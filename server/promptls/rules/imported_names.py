@@ -13,7 +13,7 @@ from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import FileContext, Finding
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import union, united
-from promptls.syntax.jinja.nodes import Attribute, Call, Constant, Filter, Name, Test
+from promptls.syntax.jinja.nodes import Attribute, Call, Constant, Filter, Item, Name, Test
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.span import Span
 
@@ -89,14 +89,18 @@ def _members(chunk: Chunk) -> tuple[_Member, ...]:
         for _, node in nodes
         if isinstance(node, (Filter, Test)) and node.name in {"default", "d", "defined", "undefined"}
     }
-    return tuple(
-        _Member(node.target.name, node.name, node.name_span.shifted(start), id(node) in called)
-        for start, node in nodes
-        if isinstance(node, Attribute)
-        and isinstance(node.target, Name)
-        and node.name
-        and id(node) not in asked
-    )
+    found = []
+    for start, node in nodes:
+        match node:
+            case Attribute(target=Name(name=owner), name=name, name_span=span) if name:
+                pass
+            case Item(target=Name(name=owner), key=Constant(value=str() as name, span=quoted)):
+                span = Span(quoted.start + 1, max(quoted.end - 1, quoted.start + 1))
+            case _:
+                continue
+        if id(node) not in asked:
+            found.append(_Member(owner, name, span.shifted(start), id(node) in called))
+    return tuple(found)
 
 
 owner_names: Final = united(

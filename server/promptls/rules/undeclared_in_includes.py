@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from promptls.meaning.references import TemplateReference
+from promptls.meaning.template import Template
 from promptls.rules.added_input import added_input
+from promptls.rules.removed_tag import tag_at
 from promptls.rules.rule import FileContext, Finding, RelatedPlace
 from promptls.rules.undeclared_readings import declared_names
 from promptls.text.nearest import nearest
+from promptls.text.span import Span
 from promptls.workspace.needs import Need, needs_of
 from promptls.workspace.ways import names_bound_at, ways_to
 
@@ -39,11 +42,18 @@ def undeclared_in_includes(context: FileContext) -> Iterator[Finding]:
                 yield Finding(reference.span, message, fixes, related=(place,))
 
 
+def _is_unfinished(template: Template, span: Span) -> bool:
+    """Whether a name stands in a tag that somebody is writing: it may become another one."""
+    located = template.source.located(span.start)
+    number = tag_at(located.chunk, span.start - located.start)
+    return number is not None and bool(located.chunk.tags[number].unclosed)
+
+
 def _first_reading(context: FileContext, need: Need, name: str) -> RelatedPlace | None:
     template = context.snapshot.template(need.path)
     if template is None:
         return None
     for reading in template.names.readings_of(name):
-        if reading.binding is None and reading.how != "call":
+        if reading.binding is None and reading.how != "call" and not _is_unfinished(template, reading.span):
             return RelatedPlace(need.path, reading.span, f"`{name}` is read here")
     return None
