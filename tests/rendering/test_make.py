@@ -125,3 +125,19 @@ async def test_counts_of_a_former_rendering_are_taken_over(worker: RenderWorker,
     again = await render_file(worker, snapshot, path, known=first)
 
     assert again.template_tokens[text] == 77
+
+
+@pytest.mark.parametrize("path", ["untitled:Untitled-1", "untitled:some/where"])
+@pytest.mark.parametrize(
+    "text", ["- name: a\n  rolle: x\n  content: hi\n", "- name: a\n  content: {{ 1 / 0 }}\n"]
+)
+async def test_a_failure_of_a_text_without_a_file_is_at_its_name(
+    worker: RenderWorker, path: str, text: str
+) -> None:
+    workspace = Workspace([])
+    workspace.open(path, text, 1)
+
+    made = await render_file(worker, workspace.snapshot, path)
+
+    assert made.failure is not None
+    assert made.failure.path == path

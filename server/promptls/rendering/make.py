@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeAlias
 
 from promptls.meaning.evaluation import evaluation_of
@@ -80,7 +82,7 @@ async def render_file(
     else:
         job = job_for(snapshot, path, chosen.data, with_stand_ins=True)
         job = replace(job, encoding=encoding) if encoding else job
-        outcome = await (render or worker.render)(job)
+        outcome = _at_its_name(await (render or worker.render)(job), job.path)
     texts = dict.fromkeys([*template_texts(template), *included_texts(snapshot, path)])
     counted = _counts(known, job.encoding, texts)
     unknown = [text for text in texts if text not in counted]
@@ -90,6 +92,13 @@ async def render_file(
     except CountingError as error:
         log.warning("%s: %s", path, error)
     return FileRendering(job, chosen, outcome, counted)
+
+
+def _at_its_name(outcome: Rendering | RenderFailure, path: str) -> Rendering | RenderFailure:
+    """The outcome, whose failure is at `path` also where that is no file: the worker takes it for one."""
+    if isinstance(outcome, RenderFailure) and outcome.path and not Path(path).is_absolute():
+        return replace(outcome, path=path) if outcome.path.endswith(os.sep + path) else outcome
+    return outcome
 
 
 async def weigh_rows(
