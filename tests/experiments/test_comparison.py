@@ -59,7 +59,7 @@ async def test_equal_runs_cannot_be_told_apart(folder: Folder) -> None:
     before = await answered(folder, {1, 2})
     after = await answered(folder, {1, 2})
     comparison = compared(before, after)
-    assert "both score the same" in comparison.metrics[0].words
+    assert "each row scores the same in both" in comparison.metrics[0].words
     assert comparison.changes == ()
 
 

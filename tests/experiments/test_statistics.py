@@ -161,3 +161,29 @@ def test_rows_that_are_there_are_not_said_to_be_needed() -> None:
     assert found.needed is not None
     assert found.needed <= found.pairs
     assert "; some more rows would be needed" in words
+
+
+@pytest.mark.parametrize(
+    ("won", "lost", "p_value", "needed"),
+    [
+        (5, 1, 0.21875, 73.37),
+        (12, 3, 0.03515625, 46.25),
+        (0, 7, 0.015625, 25.28),
+        (20, 25, 0.5514843298025198, 926.6),
+        (9, 9, 1.0, None),
+        (1, 30, 2.9802322387695312e-08, 9.147),
+    ],
+)
+def test_wins_and_losses_beside_twenty_equal_rows_come_out_as_statsmodels_has_them(
+    won: int, lost: int, p_value: float, needed: float | None
+) -> None:
+    """Its `mcnemar(exact=True)`, and its `TTestPower` at a power of 0.8, which asks for two or three more."""
+    before = [1.0] * 10 + [0.0] * (10 + won) + [1.0] * lost
+    after = [1.0] * 10 + [0.0] * 10 + [1.0] * won + [0.0] * lost
+    found = paired_difference(before, after, two_valued=True)
+    assert found.p_value == pytest.approx(p_value)
+    if needed is None:
+        assert found.needed is None
+    else:
+        assert found.needed is not None
+        assert 0 < needed - found.needed < max(5, 0.02 * needed)

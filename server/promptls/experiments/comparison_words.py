@@ -35,6 +35,8 @@ def in_words(kind: str, verdict: Verdict, found: Difference, chance: Chance, nam
         low, high = sorted((sign * found.low, sign * found.high))
         interval = f"95 % interval {amount(kind, low)} to {amount(kind, high)}, {chance}"
         return f"{name} is {verdict} by {amount(kind, sign * found.difference)}{unit} ({interval})"
+    if found.low == found.high == 0:
+        return f"cannot be told apart at n = {found.pairs:,}: each row scores the same in both"
     interval = f"95 % interval {amount(kind, found.low, '+')} to {amount(kind, found.high, '+')}, {chance}"
     if found.needed is None:
         return f"cannot be told apart at n = {found.pairs:,}: both score the same ({interval})"
