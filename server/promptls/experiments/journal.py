@@ -235,6 +235,11 @@ def is_running(path: Path) -> bool:
         return False
 
 
+def is_result(line: bytes) -> bool:
+    """Whether a line of a journal is a whole result, and neither what is run nor a call under way."""
+    return line.endswith(b"\n") and not line.startswith((b'{"run":', b'{"call":'))
+
+
 def read_header(path: Path) -> dict[str, Any] | None:
     """What the journal says is being run; None where it was killed before it could."""
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from promptls.experiments.history import MetricSummary
+from promptls.experiments.journal import is_result
 from promptls.experiments.results_table import plain_cells
 from promptls.experiments.row_result import RowResult
 from promptls.experiments.row_verdicts import RowVerdict, together, verdict_of
@@ -56,7 +57,7 @@ class LiveVerdicts:
                         self._header = value["run"]
                         models = tuple(str(model["name"]) for model in self._header["models"])
                         self._run = self._run._replace(models=models)
-                    else:
+                    elif is_result(line):
                         yield RowResult.from_json(value)
         except OSError:
             return

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from promptls.experiments.answer_cache import FOLDER, make_cache_folder
-from promptls.experiments.journal import SUFFIX, is_running, read_header
+from promptls.experiments.journal import SUFFIX, is_result, is_running, read_header
 from promptls.experiments.manifest import hash_of_text, manifest_of, relative
 from promptls.experiments.tally import score_text
 from promptls.text.failure import Failure
@@ -176,7 +176,7 @@ def _of_journal(path: Path) -> KnownRun | None:
     if values is None:
         return None
     with path.open("rb") as stream:
-        lines = sum(piece.count(b"\n") for piece in iter(lambda: stream.read(1 << 20), b""))
+        done = sum(map(is_result, stream))
     total = values["rendered"]["rows"] * len(values["models"]) * values["settings"]["repeats"]
     return KnownRun(
         **_common(values, path),
@@ -184,7 +184,7 @@ def _of_journal(path: Path) -> KnownRun | None:
         path=path.name,
         seconds=None,
         rows=total,
-        done=min(total, lines - 1),
+        done=min(total, done),
         failed=None,
         invalid=None,
         cost=None,

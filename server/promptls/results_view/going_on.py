@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from promptls.experiments.journal import SUFFIX, is_running, read_header
+from promptls.experiments.journal import SUFFIX, is_result, is_running, read_header
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class _Journal:
         self._clock: Final = clock
         self._header: dict[str, Any] | None = None
         self._read = 0
-        self._lines = 0
+        self._done = 0
         self._first: tuple[float, int] | None = None
 
     def look(self) -> RunGoingOn | None:
@@ -63,7 +63,7 @@ class _Journal:
         if self._header is None or total is None:
             return None
         self._read_on()
-        done = min(total, max(0, self._lines - 1))
+        done = min(total, self._done)
         now = self._clock()
         if self._first is None:
             self._first = now, done
@@ -75,9 +75,11 @@ class _Journal:
         try:
             with self._path.open("rb") as stream:
                 stream.seek(self._read)
-                while piece := stream.read(1 << 20):
-                    self._read += len(piece)
-                    self._lines += piece.count(b"\n")
+                for line in stream:
+                    if not line.endswith(b"\n"):
+                        return
+                    self._read += len(line)
+                    self._done += is_result(line)
         except OSError:
             return
 

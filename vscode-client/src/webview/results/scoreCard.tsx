@@ -14,9 +14,7 @@ export function ScoreCard({ metric }: { metric: Metric }) {
   const range = rangeOf(metric);
   return (
     <li class="card">
-      <p class="metric-name">
-        <bdi>{broken(name)}</bdi> <span class="of">{kind === "discrete" ? metric.good === null ? "" : <>share of <Foreign text={metric.good} /></> : kind === "numeric" ? "mean" : ""}{metric.lowerIsBetter ? ", lower is better" : ""}</span>
-      </p>
+      <bdi class="metric-name">{broken(name)}</bdi>
       <div class="score-line">
         <span class="score">{text}</span>
         {compared === undefined ? null : (
@@ -25,6 +23,7 @@ export function ScoreCard({ metric }: { metric: Metric }) {
             <span class="only-heard">{compared.verdict === "undecided" ? " cannot be told apart" : ` ${compared.verdict}`}</span>
           </span>
         )}
+        <span class="of">{meaningOf(metric)}</span>
       </div>
       {range === undefined || value === null ? null : (
         <div
@@ -58,6 +57,15 @@ export function ScoreCard({ metric }: { metric: Metric }) {
       </p>
     </li>
   );
+}
+
+/** What the figure says of the rows. */
+function meaningOf({ kind, good, lowerIsBetter }: Metric) {
+  const lower = lowerIsBetter ? ", lower is better" : "";
+  if (kind === "discrete") {
+    return good === null ? null : <>share of <Foreign text={good} />{lower}</>;
+  }
+  return kind === "numeric" ? `mean${lower}` : null;
 }
 
 /** The ends of the line that a score stands on: those of shares, or where the values are. */
