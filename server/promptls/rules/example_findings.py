@@ -34,7 +34,6 @@ def in_examples(context: FileContext, choice: Choice) -> list[Finding]:
     asked = tuple(_asked(context, choice))
     if not asked:
         return []
-    text = context.template.source.text
     found: list[Finding] = []
     for example in examples:
         core = example.node.core
@@ -47,7 +46,7 @@ def in_examples(context: FileContext, choice: Choice) -> list[Finding]:
         ):
             asked = known.asked  # that the next ones have the same one is seen without comparing
         else:
-            known = _look(text, example, choice, asked)
+            known = _look(context.template.source.text, example, choice, asked)
             core.kept = {} if core.kept is None else core.kept
             core.kept[in_examples] = known
         if known.findings:

@@ -180,7 +180,7 @@ def _facts(context: FileContext, looking: CheckNames) -> Mapping[str, object]:
     root = context.template.source.root
     key = (_facts, looking)
     aspects = tuple(aspect(context) for aspect in looking.looks_at)
-    earlier = root.before[0].get(key) if root.before is not None else None
+    earlier = root.kept.get(key) or (root.before[0].get(key) if root.before is not None else None)
     if isinstance(earlier, tuple) and all(map(same, earlier[0], aspects)):
         facts: Mapping[str, object] = earlier[1]
     else:
