@@ -51,7 +51,7 @@ def evaluation_map(
     source_map: RenderedMap, contents: Iterable[str], most_segments: int | None
 ) -> PackedMap | None:
     """The map of the rendered text and of the contents of the parts; None where it is too large."""
-    if most_segments is not None and 2 * len(source_map.leaves) > most_segments:
+    if most_segments is not None and source_map.has_more_leaves(most_segments / 2):
         return None
     return packed_map(
         () if most_segments is not None else source_map.segments,

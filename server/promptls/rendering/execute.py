@@ -247,7 +247,7 @@ def _packed(made: _Made, most_segments: int | None) -> PackedMap | None:
     if made.source_map is None:
         return None
     # Each piece of the text is a piece of some part's content as well.
-    if most_segments is not None and 2 * len(made.source_map.leaves) > most_segments:
+    if most_segments is not None and made.source_map.has_more_leaves(most_segments / 2):
         return None
     parts = part_segments(made.source_map, made.root, made.prompt.parts)
     return packed_map(() if most_segments is not None else made.source_map.segments, parts)

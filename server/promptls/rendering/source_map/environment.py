@@ -24,6 +24,7 @@ from promptls.rendering.source_map.formatted import method_leaves
 from promptls.rendering.source_map.lexer import PlacedLexer
 from promptls.rendering.source_map.mapped_markup import MappedMarkup
 from promptls.rendering.source_map.mapped_text import MappedText
+from promptls.rendering.source_map.pieces import Deferred
 from promptls.rendering.source_map.templates import MappedLoader
 from promptls.systems.prompt_poet.cleanup import escape
 from promptls.systems.prompt_poet.environment import Sandbox
@@ -92,6 +93,10 @@ class _MappingSandbox(_Mapping, Sandbox):
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805, PYI063 - as in Jinja
         """What the call gives. Functions of users get plain texts."""
+        if _escapes(__obj) and not kwargs and len(args) == 1 and type(args[0]) is MappedText:
+            escaped = __obj(str(args[0]))
+            pieces = [Deferred(escaped, partial(__obj, args[0]))]
+            return args[0] if escaped == args[0] else MappedText(escaped, pieces)
         if not _keeps_pieces(__obj):
             args = tuple(_plain(each) for each in args)
             kwargs = {key: _plain(each) for key, each in kwargs.items()}
@@ -135,10 +140,14 @@ def _plain(value: Any) -> Any:
     return copy.copy(value) if type(value) is MappedMarkup else value
 
 
+def _escapes(function: Any) -> bool:
+    return isinstance(function, partial) and function.func is escape
+
+
 def _keeps_pieces(function: Any) -> bool:
     """Whether a function knows what to do with mapped texts, or only puts them away."""
-    if isinstance(function, partial):
-        return function.func is escape
+    if _escapes(function):
+        return True
     if isinstance(function, types.MethodType):
         return type(function.__self__) is MappedText
     return isinstance(function, _KEEP_PIECES) or (isinstance(function, type) and function in _CLASSES)

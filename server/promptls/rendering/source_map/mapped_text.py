@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate, pairwise
 from typing import Any, Final, SupportsIndex
 
-from promptls.rendering.source_map.pieces import Leaf, Outer, inserted
+from promptls.rendering.source_map.pieces import Deferred, Leaf, Outer, inserted, unsure
 
 _MOST_REPEATED: Final = 100_000
 """Of more pieces, what is made of a text in another order has none."""
@@ -155,11 +155,8 @@ def _flat(pieces: Iterable[Any]) -> list[Leaf]:
             if kind is Leaf:
                 if piece.text:
                     found.append(within(piece, outer) if outer else piece)
-            elif kind is list:
-                waiting.append((iter(piece), outer))
-                break
-            elif kind is MappedText:
-                waiting.append((iter(piece._promptls_pieces), outer))  # noqa: SLF001 - as above
+            elif kind in _NESTED:
+                waiting.append((iter(_inside(piece)), outer))
                 break
             elif not piece[0]:
                 continue
@@ -184,6 +181,18 @@ def _flat(pieces: Iterable[Any]) -> list[Leaf]:
         else:
             waiting.pop()
     return found
+
+
+_NESTED: Final = frozenset({list, MappedText, Deferred})
+"""Pieces that are made of others."""
+
+
+def _inside(piece: Any) -> list[Any]:
+    """The pieces that a nested one is made of."""
+    if type(piece) is Deferred:
+        made = piece.made()
+        return leaves_of(made) if made == piece.text else [unsure(piece.text)]
+    return piece._promptls_pieces if type(piece) is MappedText else piece  # noqa: SLF001 - as above
 
 
 def within(leaf: Leaf, outer: tuple[Outer, ...]) -> Leaf:

@@ -11,7 +11,7 @@ A turn is `(outer turn, file, site of the loop, number from 1, item)`, or None o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, TypeAlias
 
 Turn: TypeAlias = tuple[Any, ...]
@@ -121,6 +121,14 @@ class Leaf(NamedTuple):
     def changed(self, text: str) -> Leaf:
         """The leaf of another text made of this one."""
         return self._replace(text=text, is_text=self.is_text and text == self.text)
+
+
+class Deferred(NamedTuple):
+    """A text whose pieces are made when somebody looks at them, which most never are."""
+
+    text: str
+    made: Callable[[], str]
+    """Gives the same text with its pieces."""
 
 
 def unsure(text: str) -> Leaf:

@@ -140,7 +140,6 @@ def made_by(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
     outer = (Outer(file, site, turn),)
     # What it is made of itself belongs to tags already: a text may grow in each turn of a loop.
     pieces = [
-        within(piece, outer) if type(piece) is Leaf and piece.file is None else piece
-        for piece in known
+        within(piece, outer) if type(piece) is Leaf and piece.file is None else piece for piece in known
     ]
     return MappedText(value, pieces)

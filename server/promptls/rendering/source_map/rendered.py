@@ -53,6 +53,12 @@ class RenderedMap:
         """The leaves of the text, in order."""
         return leaves_of(self._mapped)
 
+    def has_more_leaves(self, most: float) -> bool:
+        """Whether the text has more leaves than `most`."""
+        pieces = self._mapped._promptls_pieces  # noqa: SLF001 - the name keeps templates from it
+        # Of each piece come one or more, and telling which takes longer than to count the pieces.
+        return sum(bool(piece[0]) for piece in pieces) > most or len(self.leaves) > most
+
     @cached_property
     def starts(self) -> list[int]:
         """Where each leaf begins."""
