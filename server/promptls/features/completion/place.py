@@ -12,6 +12,7 @@ from promptls.syntax.jinja.scan import Tag
 from promptls.syntax.yaml.expected import yaml_place
 from promptls.syntax.yaml.place import YamlPlace
 from promptls.text.lines import line_end
+from promptls.text.span import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,12 @@ def place_in(template: Template, offset: int) -> TagPlace | YamlPosition | Nowhe
     if any(tag.kind == "raw" and tag.span.start < inside < tag.span.end for tag in located.chunk.tags):
         return NOWHERE
     found = yaml_place(masked(located.chunk), inside)
-    return YamlPosition(found, located.start, in_header=False) if found else NOWHERE
+    tags = located.chunk.tags_at(found.word) if found else ()
+    if found is None or (tags and tags[0].span.start < inside):
+        return NOWHERE  # a word that a tag is part of is for nobody but the tag to say
+    if tags:
+        found = found._replace(word=Span(found.word.start, tags[0].span.start))
+    return YamlPosition(found, located.start, in_header=False)
 
 
 def _tag_at(chunk: Chunk, inside: int) -> Tag | None:
