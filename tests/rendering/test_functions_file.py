@@ -184,3 +184,14 @@ async def test_a_process_that_a_function_leaves_behind_answers_nothing(
     assert await string(worker, calling(make_job, "split()", helpers)) == "xone"
     write(helpers, "def split():\n    return 'two'\n")
     assert await string(worker, calling(make_job, "split()", helpers)) == "xtwo"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+async def test_a_process_that_a_function_leaves_behind_ends(
+    worker: RenderWorker, make_job: MakeJob, helpers: Path
+) -> None:
+    split = "import os\nchildren = []\ndef split():\n    children.append(os.fork())\n    return 'one'\n"
+    waited = "def waited():\n    return os.waitpid(children[-1], 0)[1]\n"
+    write(helpers, split + waited)
+    assert await string(worker, calling(make_job, "split()", helpers)) == "xone"
+    assert await string(worker, calling(make_job, "waited()", helpers)) == "x0"

@@ -52,6 +52,10 @@ GRACE_SECONDS = 5.0
 """How long over its limit a job may run before the process ends itself, where no one else ended it."""
 
 
+OWN_PID = os.getpid()
+"""The process that was asked; one that a function forks has another number."""
+
+
 class Outbox:
     """The way back to the server; whole messages only, whichever thread writes."""
 
@@ -206,6 +210,10 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox, reporter: Reporter) 
         message = f"Rendering failed in a way that promptls does not know: {type(error).__name__}: {error}"
         return {"outcome": RenderFailure("crash", message, job.path).to_json()}
     finally:
+        if os.getpid() != OWN_PID:
+            # A function has forked this process. The watchdog's thread is not in it: to cancel that would
+            # wait for ever.
+            os._exit(0)
         faulthandler.cancel_dump_traceback_later()
 
 
