@@ -59,6 +59,9 @@ class Client:
         self.takes_whole_texts = False
         self._reports: dict[str, dict[str, Any]] = {}
         self._next_id = 0
+        self.sent_at = 0.0
+        """When the first byte of the last messages was written, in seconds: the clocks start there, so
+        that no server is charged with what this client needs to make them."""
 
     def __enter__(self) -> Self:
         return self
@@ -138,6 +141,7 @@ class Client:
         waiting = memoryview(
             b"".join([b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in bodies])
         )
+        self.sent_at = time.perf_counter()
         started = time.monotonic()
         while waiting:
             waiting = waiting[self._write(waiting) :]

@@ -64,17 +64,15 @@ class Typist:
 
     def keystroke(self) -> None:
         """Type, and wait for the diagnostics of what was typed."""
-        change = self.change()
-        started = time.perf_counter()
-        self.client.notify("textDocument/didChange", change)
+        self.client.notify("textDocument/didChange", self.change())
+        started = self.client.sent_at
         self.client.wait_for_diagnostics(self.uri, self.version)
         self.took = time.perf_counter() - started
 
     def ask(self, request: str) -> None:
         """Type, and wait for the answer to a request right behind it."""
-        change = self.change()
-        started = time.perf_counter()
-        self.client.notify("textDocument/didChange", change)
+        self.client.notify("textDocument/didChange", self.change())
+        started = self.client.sent_at
         position = {"line": self.line, "character": self.column - 2}
         params = {"textDocument": {"uri": self.uri}, "position": position}
         self.client.request(f"textDocument/{request}", params)
@@ -85,7 +83,7 @@ class Typist:
         messages: list[Any] = []
         for _ in range(BURST):
             messages += ["textDocument/didChange", self.change()]
-        started = time.perf_counter()
         self.client.notify(*messages)
+        started = self.client.sent_at
         self.client.wait_for_diagnostics(self.uri, self.version)
         self.took = time.perf_counter() - started
