@@ -159,14 +159,21 @@ def _difference(before: list[str], after: list[str], begin: int) -> tuple[Span, 
         tail += 1
     begin += sum([len(line) + 1 for line in before[:head]])
     old, new = ("\n".join(lines[head : len(lines) - tail]) for lines in (before, after))
-    most = min(len(old), len(new))
-    left = 0
-    while left < most and old[left] == new[left]:
-        left += 1
-    right = 0
-    while right < most - left and old[-1 - right] == new[-1 - right]:
-        right += 1
+    left = _shared_start(old, new)
+    right = _shared_start(old[left:][::-1], new[left:][::-1])
     return Span(begin + left, begin + len(old) - right), new[left : len(new) - right]
+
+
+def _shared_start(one: str, other: str) -> int:
+    """How many characters two texts have in common at their beginning, found by halves."""
+    shared, most = 0, min(len(one), len(other))
+    while shared < most:
+        middle = (shared + most + 1) // 2
+        if one[shared:middle] == other[shared:middle]:
+            shared = middle
+        else:
+            most = middle - 1
+    return shared
 
 
 def _is_change(message: dict[str, Any]) -> bool:
