@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from promptls.metrics.metric import in_thread
 from promptls.models.keys import key_mask
+from promptls.text.counted import counted
 
 
 class RowOutcome(NamedTuple):
@@ -39,10 +40,9 @@ class RowFunction:
             value = await asyncio.wait_for(self._value(given), self.timeout)
             return RowOutcome(self._checked(value), None)
         except asyncio.TimeoutError as error:
-            said = f"TimeoutError: {error}" if str(error) or self.timeout is None else None
-            return failed_row(
-                row, key_mask().mask(said) if said else f"it took longer than {self.timeout:g} seconds"
-            )
+            if str(error) or self.timeout is None:
+                return failed_row(row, key_mask().mask(f"TimeoutError: {error}"))
+            return failed_row(row, f"it took longer than {counted(self.timeout, 'second')}")
         except Exception as error:  # noqa: BLE001 - a row that fails must not end the run
             return failed_row(row, key_mask().mask(f"{type(error).__name__}: {error}"))
 

@@ -14,6 +14,7 @@ from promptls.experiments.under_way import CallNote
 from promptls.metrics.binding import bound_arguments
 from promptls.metrics.metric import Metric
 from promptls.models.keys import KeyMask
+from promptls.text.counted import counted
 
 
 class Scored(NamedTuple):
@@ -86,7 +87,7 @@ class Scorer:
             arguments = bound_arguments(metric, row.values, response, experiment.output_key, answer)
             result = await asyncio.wait_for(metric.ascore(**arguments, **(asked or {})), limit)
         except asyncio.TimeoutError:
-            return Score(None, f"the metric took longer than {experiment.timeout:g} seconds")
+            return Score(None, f"the metric took longer than {counted(experiment.timeout, 'second')}")
         except Exception as error:  # noqa: BLE001 - a row that cannot be scored must not end the run
             return Score(None, self._mask.mask(f"{type(error).__name__}: {error}"))
         reason = None if result.reason is None else self._mask.mask(str(result.reason))

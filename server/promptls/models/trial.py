@@ -11,6 +11,7 @@ from promptls.models.prices import MILLION, price_of
 from promptls.models.providers import TABLE
 from promptls.models.reference import ModelReference
 from promptls.models.registry import address_of, check_model, open_model
+from promptls.text.counted import counted
 
 QUESTION = [{"role": "user", "content": "Answer with the one word: yes"}]
 
@@ -89,7 +90,7 @@ async def tried(reference: ModelReference, timeout: float = PATIENCE) -> ModelSt
     except ModelError as error:
         return replace(state, ready=False, problem=error.message, remedy=error.remedy)
     except asyncio.TimeoutError:
-        return replace(state, ready=False, problem=f"no answer within {2 * timeout:g} seconds")
+        return replace(state, ready=False, problem=f"no answer within {counted(2 * timeout, 'second')}")
     finally:
         if model is not None:
             await model.close()

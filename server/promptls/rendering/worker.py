@@ -19,6 +19,7 @@ from promptls.rendering.outcome_frame import unpacked_outcome
 from promptls.rendering.rows import RowsRendered, unpacked_rows
 from promptls.rendering.values import pack
 from promptls.rendering.worker_process import LateError, RenderProcess, Tell
+from promptls.text.counted import counted
 
 if TYPE_CHECKING:
     from promptls.rendering.lab_request import LabRequest
@@ -251,7 +252,9 @@ class RenderWorker:
                     answer = await self._process.exchange(request)
                 except LateError:
                     seconds = self.limits.start_seconds
-                    raise CountingError(f"Counting tokens took longer than {seconds:g} seconds.") from None
+                    raise CountingError(
+                        f"Counting tokens took longer than {counted(seconds, 'second')}."
+                    ) from None
                 except (EOFError, OSError):
                     await self._process.stop()
                     continue
@@ -264,8 +267,9 @@ class RenderWorker:
         """The failure for a job that was stopped at the time limit."""
         path, line = place or (job.path, None)
         where = f", at line {line + 1} of {Path(path).name}" if line is not None else ""
+        limit = counted(self.limits.seconds, "second")
         message = (
-            f"Rendering did not end within its limit of {self.limits.seconds:g} seconds and was stopped"
+            f"Rendering did not end within its limit of {limit} and was stopped"
             f"{where}: look for a loop or a function that takes long."
         )
         return RenderFailure("timeout", message, path, line)

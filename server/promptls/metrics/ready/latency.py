@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from promptls.metrics.decorators import numeric_metric
 from promptls.metrics.result import MetricResult
+from promptls.text.counted import counted
 
 
 @numeric_metric(allowed_values=None, lower_is_better=True)
@@ -18,4 +19,4 @@ def latency(seconds: float | None) -> MetricResult:
     """The seconds of the answer."""
     if seconds is None:
         return MetricResult(None, "it is not known")
-    return MetricResult(seconds, f"{seconds:g} seconds")
+    return MetricResult(seconds, f"{counted(seconds, 'second')}")
