@@ -8,8 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.cli.conversation import Conversation, sentence
+from promptls.cli.conversation import Conversation
 from promptls.cli.live_lab import LabConversation
+from promptls.cli.shown_page import ShownPage
 from promptls.preview.answers import committed, rows_of, tokens_of
 from promptls.preview.choice import Choice, chosen_sample, preview_job
 from promptls.preview.result import preview_result
@@ -47,7 +48,7 @@ class LivePreview:
 
     async def converse(self, connection: ServerConnection) -> None:
         """Talk with a page of the preview until it is closed."""
-        await self._talk(PageConversation(self, connection, self._choice))
+        await self._talk(PreviewPage(self, connection, self._choice))
 
     async def converse_lab(self, connection: ServerConnection) -> None:
         """Talk with a page of the truncation lab until it is closed."""
@@ -148,23 +149,13 @@ class LivePreview:
         yield from (str(project.root / name) for name in (SETTINGS_FILE, PYPROJECT_FILE))
 
 
-class PageConversation(Conversation):
-    """One page: it is shown what it chose, one rendering after the other, and the newest last."""
+class PreviewPage(ShownPage):
+    """One page of the preview: it is shown the rendering of what it chose."""
 
     def __init__(self, live: LivePreview, connection: ServerConnection, choice: Choice) -> None:
         super().__init__(connection)
         self._live: Final = live
         self._choice = choice
-        self._wanted: Final = asyncio.Event()
-
-    def look_again(self) -> None:
-        """What the page shows may be out of date."""
-        self._wanted.set()
-
-    async def run(self) -> None:
-        """Talk until the page is closed."""
-        self.start(self._show())
-        await super().run()
 
     def receive(self, message: dict[str, Any]) -> None:
         """Take what the page chose, or answer what it asks."""
@@ -179,27 +170,19 @@ class PageConversation(Conversation):
             self._choice = chosen
             self.look_again()
         elif kind == "ask":
-            self.start(self._answer(message))
+            self.start(self.answer(message))
 
-    async def _show(self) -> None:
-        while True:
-            await self._wanted.wait()
-            self._wanted.clear()
-            try:
-                message = {"type": "show", "result": await self._live.result(self._choice)}
-            except Exception as error:  # noqa: BLE001 - whatever it is, the next change must still be shown
-                message = {"type": "fail", "uri": _uri(self._live.path), "message": sentence(error)}
-            await self.send(message)
+    async def show(self) -> None:
+        """Show the rendering of what the page chose."""
+        await self.send({"type": "show", "result": await self._live.result(self._choice)})
 
-    async def _answer(self, message: dict[str, Any]) -> None:
-        argument = message.get("argument")
-        answer: dict[str, Any] = {"type": "answer", "id": message.get("id")}
-        try:
-            asked = argument if isinstance(argument, dict) else {}
-            answer["result"] = await self._live.answer(str(message.get("question")), asked)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the page must not wait for ever
-            answer["error"] = sentence(error)
-        await self.send(answer)
+    async def answered(self, question: str, argument: dict[str, Any]) -> Mapping[str, Any]:
+        """The answer to a question about the prompt; raises Failure."""
+        return await self._live.answer(question, argument)
+
+    def failed(self, error: Exception) -> dict[str, Any]:
+        """The message that the prompt could not be rendered."""
+        return {**super().failed(error), "uri": _uri(self._live.path)}
 
 
 def _uri(path: str) -> str:

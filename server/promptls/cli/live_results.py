@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.cli.results_conversation import ResultsConversation
+from promptls.cli.results_page import ResultsPage
 from promptls.experiments.client import run_in_process
 from promptls.features.run_words import progress_text
 from promptls.results_view.going_on import RunGoingOn, RunsGoingOn
@@ -36,12 +36,12 @@ class LiveResults:
         self._process: Final = process
         self._going_on: Final = RunsGoingOn(folder)
         self._own: Final[dict[str, asyncio.Task[Any]]] = {}
-        self._pages: Final[set[ResultsConversation]] = set()
+        self._pages: Final[set[ResultsPage]] = set()
         self._running: list[dict[str, Any]] = []
 
     async def converse(self, connection: ServerConnection) -> None:
         """Talk with a page until it is closed."""
-        page = ResultsConversation(self, connection, self._asked)
+        page = ResultsPage(self, connection, self._asked)
         self._pages.add(page)
         try:
             await page.run()

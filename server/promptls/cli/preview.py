@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
-import sys
 
 from promptls.cli.options import whole_number
+from promptls.cli.page_command import add_page_arguments, serve_until_interrupted
 from promptls.cli.render import refuse_other_files
 from promptls.cli.terminal import paint, shown_path
 
@@ -43,16 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--step", metavar="TOKENS", type=whole_number, help="cut in multiples of this many tokens"
     )
     page = parser.add_argument_group("page")
-    page.add_argument("--port", metavar="PORT", type=whole_number, default=0, help="the port; any free one")
-    page.add_argument("--no-open", action="store_true", help="print the address, and open no browser")
+    add_page_arguments(page)
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Serves the page until Ctrl+C; raises Failure where it cannot be served."""
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(arguments))
-    print("\nThe preview has ended.", file=sys.stderr)
-    return 0
+    return serve_until_interrupted(_serve(arguments), "The preview has ended.")
 
 
 async def _serve(arguments: argparse.Namespace) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
-import sys
 from pathlib import Path
 from typing import Any
 
-from promptls.cli.options import whole_number
+from promptls.cli.page_command import add_page_arguments, serve_until_interrupted
 from promptls.cli.terminal import paint
 from promptls.text.failure import WrongUse
 
@@ -39,16 +37,12 @@ exit codes: 0 ended by Ctrl+C, 1 it cannot be served, 2 wrong use"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the runs, and how the page is reached."""
     parser.add_argument("runs", metavar="RUN", nargs="*", help="the runs that are shown")
-    parser.add_argument("--port", metavar="PORT", type=whole_number, default=0, help="the port; any free one")
-    parser.add_argument("--no-open", action="store_true", help="print the address, and open no browser")
+    add_page_arguments(parser)
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Serves the page until Ctrl+C; raises Failure where it cannot be served."""
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(arguments))
-    print("\nThe page of the results has ended.", file=sys.stderr)
-    return 0
+    return serve_until_interrupted(_serve(arguments), "The page of the results has ended.")
 
 
 async def _serve(arguments: argparse.Namespace) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.cli.conversation import Conversation, sentence
+from promptls.cli.shown_page import ShownPage
 from promptls.experiments.client import plan_in_process
 from promptls.experiments.history import last_run
 from promptls.experiments.request import RunRequest
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from promptls.cli.live_results import LiveResults
 
 
-class ResultsConversation(Conversation):
+class ResultsPage(ShownPage):
     """One page: it is shown the runs that it chose, and the newest one where it has shown that so far."""
 
     def __init__(self, live: LiveResults, connection: ServerConnection, asked: Mapping[str, Any]) -> None:
@@ -32,20 +32,10 @@ class ResultsConversation(Conversation):
         self._asked = asked
         self._follows = False
         self._has_shown = False
-        self._wanted: Final = asyncio.Event()
         self._numbers: Final = itertools.count(1)
         self._questions: Final[dict[int, asyncio.Future[bool]]] = {}
         self.prompts: frozenset[str] = frozenset()
         """The prompts of the runs that are shown."""
-
-    def look_again(self) -> None:
-        """What the page shows may be out of date."""
-        self._wanted.set()
-
-    async def run(self) -> None:
-        """Talk until the page is closed."""
-        self.start(self._show_always())
-        await super().run()
 
     def receive(self, message: dict[str, Any]) -> None:
         """Take what the page chose, or answer what it asks."""
@@ -56,7 +46,7 @@ class ResultsConversation(Conversation):
         elif kind == "choose" and isinstance(message.get("run"), str):
             self._choose({"run": message["run"], "against": message.get("against")})
         elif kind == "ask":
-            self.start(self._answer(message))
+            self.start(self.answer(message))
         elif kind == "runAgain":
             self.start(self._run_again(message))
         elif kind == "confirm":
@@ -73,20 +63,7 @@ class ResultsConversation(Conversation):
         self._follows = False
         self.look_again()
 
-    async def _show_always(self) -> None:
-        from websockets.exceptions import ConnectionClosed
-
-        while True:
-            await self._wanted.wait()
-            self._wanted.clear()
-            try:
-                await self._show()
-            except ConnectionClosed:
-                return
-            except Exception as error:  # noqa: BLE001 - whatever it is, the next change must still be shown
-                await self.send({"type": "fail", "message": sentence(error)})
-
-    async def _show(self) -> None:
+    async def show(self) -> None:
         """Show what is known at once, and then the whole, unless something else is wanted meanwhile."""
         asked = self._asked
         prompt = optional(asked, "path", str)
@@ -110,15 +87,9 @@ class ResultsConversation(Conversation):
 
     # -- what is asked ---------------------------------------------------------------
 
-    async def _answer(self, message: dict[str, Any]) -> None:
-        argument = message.get("argument")
-        answer: dict[str, Any] = {"type": "answer", "id": message.get("id")}
-        try:
-            asked = argument if isinstance(argument, dict) else {}
-            answer["result"] = await self._live.answer(str(message.get("question")), asked)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the page must not wait for ever
-            answer["error"] = sentence(error)
-        await self.send(answer)
+    async def answered(self, question: str, argument: dict[str, Any]) -> Mapping[str, Any]:
+        """The answer to a question about the runs; raises Failure."""
+        return await self._live.answer(question, argument)
 
     async def _run_again(self, message: dict[str, Any]) -> None:
         """Run an experiment of a prompt that is shown, once the reader has said yes to what it takes."""
@@ -132,7 +103,7 @@ class ResultsConversation(Conversation):
                 return
             table = await self._live.run(request)
         except Exception as error:  # noqa: BLE001 - whatever it is, the page must be told
-            await self.send({"type": "fail", "message": sentence(error)})
+            await self.send(self.failed(error))
         else:
             self._choose({"run": table})
 
