@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 HEADER = """\
 {#---
 name: benchmark
@@ -87,28 +89,25 @@ EXAMPLES = (
 
 def template(lines: int) -> str:
     """A valid parts template of at least `lines` lines, and at most ten more."""
-    pieces = [HEADER]
-    count = HEADER.count("\n")
-    number = 0
-    while count < lines:
-        piece = PARTS[number % len(PARTS)].format(n=number)
-        pieces.append(piece)
-        count += piece.count("\n")
-        number += 1
-    return "".join(pieces)
+    return _grown(HEADER, PARTS, lines)
 
 
 def prompt_object(lines: int) -> str:
     """A valid prompt object of at least `lines` lines, and at most five more."""
-    pieces = [OBJECT]
-    count = OBJECT.count("\n")
+    return _grown(OBJECT, EXAMPLES, lines)
+
+
+def _grown(beginning: str, pieces: Sequence[str], lines: int) -> str:
+    """The beginning with as many pieces, in turn and numbered, as make so many lines of it."""
+    found = [beginning]
+    count = beginning.count("\n")
     number = 0
     while count < lines:
-        piece = EXAMPLES[number % len(EXAMPLES)].format(n=number)
-        pieces.append(piece)
+        piece = pieces[number % len(pieces)].format(n=number)
+        found.append(piece)
         count += piece.count("\n")
         number += 1
-    return "".join(pieces)
+    return "".join(found)
 
 
 def typing_place(text: str) -> int:
