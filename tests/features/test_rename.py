@@ -321,13 +321,50 @@ def test_a_part_name_that_yaml_would_read_as_something_else_is_quoted(tmp_path: 
     assert applied(snapshot, files, place, "12")[MAIN] == '- name: "12"\n  content: x\n'
 
 
-def test_changes_of_data_are_doubtful(tmp_path: Path) -> None:
+def test_changes_of_data_and_calls_that_the_prompt_leads_to_are_certain(tmp_path: Path) -> None:
     snapshot, files = opened(CASES["an input everywhere it stands"][0], tmp_path)
 
     edits = finished(rename_steps(snapshot, *cursor_of(tmp_path, files), "ticket"))
 
-    assert {Path(edit.path).name for edit in edits if edit.is_doubtful} == {
-        "app.py",
-        "rows.csv",
-        "samples.yml",
-    }
+    assert {"app.py", "rows.csv", "samples.yml"} < {Path(edit.path).name for edit in edits}
+    assert not any(edit.is_doubtful for edit in edits)
+
+
+ROWS_OF_TWO = """\
+{#---
+input_keys: [te<CURSOR>xt]
+experiments:
+  e: {dataset: rows.csv}
+---#}
+- name: a
+  content: "{{ text }}"
+-- rows.csv --
+text,label
+a,b
+-- evals.py --
+from promptls import Dataset, experiment
+@experiment()
+async def triage(row, prompt_file):
+    return {"x": row["text"]}
+rows = Dataset.load(name="rows", backend="local/csv", root_dir=".")
+MORE
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "doubtful"),
+    [
+        ("", set()),
+        ('others = Dataset.load(name="others", backend="local/csv", root_dir=".")', {"evals.py"}),
+    ],
+    ids=["one data set", "two data sets"],
+)
+def test_rows_that_may_be_of_another_data_set_are_doubtful(
+    more: str, doubtful: set[str], tmp_path: Path
+) -> None:
+    snapshot, files = opened(ROWS_OF_TWO.replace("MORE", more), tmp_path)
+
+    edits = finished(rename_steps(snapshot, *cursor_of(tmp_path, files), "ticket"))
+
+    assert {"evals.py", "rows.csv"} < {Path(edit.path).name for edit in edits}
+    assert {Path(edit.path).name for edit in edits if edit.is_doubtful} == doubtful

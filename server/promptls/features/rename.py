@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 
 from promptls.features.rename_refusals import refuse_name, refuse_places_steps, renamable_steps
 from promptls.features.symbols import Occurrence, Symbol, occurrence_steps, symbol_at
-from promptls.features.symbols.symbol import Where
 from promptls.meaning.template import Template
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.compose import compose
@@ -28,10 +27,6 @@ from promptls.workspace.snapshot import Known, OpenFile, Snapshot
 
 _FEW: Final = 50
 """How many edits of a file are made one by one."""
-_DOUBTFUL: Final[frozenset[Where]] = frozenset({"data", "python"})
-_CERTAIN: Final = frozenset({"metric", "experiment", "named metric", "model"})
-"""Kinds of symbols whose places in Python are told by Python's own parser; an input's are keys of the same
-name."""
 
 
 class Renaming(NamedTuple):
@@ -42,7 +37,7 @@ class Renaming(NamedTuple):
 
 
 class RenameEdit(NamedTuple):
-    """One change; `is_doubtful` where it is of data or of a program, which somebody should look at."""
+    """One change; `is_doubtful` where it may be of something else, so that somebody should look at it."""
 
     path: str
     span: Span
@@ -75,14 +70,13 @@ def rename_steps(
         return ()
     refuse_name(snapshot, symbol, new, places)
     yield from refuse_places_steps(snapshot, symbol, places)
-    doubtful: frozenset[Where] = frozenset() if symbol.kind in _CERTAIN else _DOUBTFUL
     edits = tuple(
         RenameEdit(
             each.path,
             each.span,
             _text(snapshot, symbol, each, new),
             # Where somebody begins to rename a name, just that one is meant.
-            is_doubtful=each.where in doubtful and each.path != path,
+            is_doubtful=each.is_likely and each.path != path,
         )
         for each in places
     )

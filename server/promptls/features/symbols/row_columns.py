@@ -13,11 +13,14 @@ from promptls.workspace.snapshot import Snapshot
 
 
 def row_column_places(snapshot: Snapshot, path: str, template: Template, name: str) -> Iterator[Occurrence]:
-    """The places `row["name"]` of experiments for the prompt, whose rows are loaded from its data set."""
+    """The places `row["name"]` of experiments for the prompt, whose rows are loaded from its data set.
+
+    Which rows an experiment is given is certain only where its file loads no other data set.
+    """
     for file, found in snapshot.written.items():
         for column in found.columns:
             if column.name == name and reads_rows_of(snapshot, file, column, path, template):
-                yield Occurrence(file, column.span, "read", "python")
+                yield Occurrence(file, column.span, "read", "python", is_likely=len(found.loaded) > 1)
 
 
 def reads_rows_of(snapshot: Snapshot, file: str, column: RowColumn, path: str, template: Template) -> bool:

@@ -42,13 +42,15 @@ class Occurrence(NamedTuple):
 
     A `declaration` says that there is such a thing, a `write` gives it a value, a `read` takes it.
     `where` is what holds the place: Jinja or YAML of a template, what a template declares, a file
-    of samples or rows, a Python program, a settings file.
+    of samples or rows, a Python program, a settings file. It `is_likely` where a name is all that
+    says so, and where nothing leads from the symbol to it.
     """
 
     path: str
     span: Span
     use: Use
     where: Where = "template"
+    is_likely: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from promptls.text.failure import Failure
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
 
-_DATA: Final = "promptls.data"
+_LIKELY: Final = "promptls.likely"
 
 
 async def prepare(
@@ -84,9 +84,9 @@ def workspace_edit(session: Session, edits: tuple[RenameEdit, ...]) -> types.Wor
     ]
     annotations = None
     if session.flags.change_annotations and any(edit.is_doubtful for edit in edits):
-        label = "Data and programs that use the name"
-        description = "Look whether these keys are meant as well."
-        annotations = {_DATA: types.ChangeAnnotation(label, needs_confirmation=True, description=description)}
+        label = "Likely the same name"
+        description = "Tick what is meant as well: these rows may be of another data set."
+        annotations = {_LIKELY: types.ChangeAnnotation(label, needs_confirmation=True, description=description)}
     return types.WorkspaceEdit(document_changes=changes, change_annotations=annotations)
 
 
@@ -101,5 +101,5 @@ def _document_edit(session: Session, path: str, edits: list[RenameEdit]) -> type
 def _text_edit(session: Session, path: str, edit: RenameEdit) -> types.TextEdit | types.AnnotatedTextEdit:
     place = range_in(session, path, edit.span)
     if edit.is_doubtful and session.flags.change_annotations:
-        return types.AnnotatedTextEdit(_DATA, place, edit.text)
+        return types.AnnotatedTextEdit(_LIKELY, place, edit.text)
     return types.TextEdit(place, edit.text)
