@@ -86,7 +86,9 @@ def workspace_edit(session: Session, edits: tuple[RenameEdit, ...]) -> types.Wor
     if session.flags.change_annotations and any(edit.is_doubtful for edit in edits):
         label = "Likely the same name"
         description = "Tick what is meant as well: these rows may be of another data set."
-        annotations = {_LIKELY: types.ChangeAnnotation(label, needs_confirmation=True, description=description)}
+        annotations = {
+            _LIKELY: types.ChangeAnnotation(label, needs_confirmation=True, description=description)
+        }
     return types.WorkspaceEdit(document_changes=changes, change_annotations=annotations)
 
 
