@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.syntax.jinja.scan import Tag, scan
+from promptls.syntax.jinja.scan import scan
+from promptls.syntax.jinja.tag import Tag
 
 
 def tags(text: str) -> list[Tag]:

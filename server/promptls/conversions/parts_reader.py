@@ -13,7 +13,7 @@ from promptls.meaning.template import Template
 from promptls.settings.header import HEADER_KEYS
 from promptls.syntax.jinja.nodes import Call, Constant, Expression, Filter, Name
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.systems.prompt_poet import document
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.parts import ItemError, PromptPart, build_parts

@@ -12,7 +12,7 @@ from promptls.conversions.conversation import Conversation, Message, Piece
 from promptls.conversions.f_string import RESERVED
 from promptls.syntax.chunk import Chunk, cut
 from promptls.syntax.jinja.blocks import chunk_blocks
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.text.failure import Failure
 
 _FRONT: Final = re.compile(

@@ -14,8 +14,8 @@ from promptls.syntax.jinja.docstrings import markdown
 from promptls.syntax.jinja.nodes import Attribute as AttributeNode
 from promptls.syntax.jinja.nodes import Constant, Expression, Name, Statement
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scan import Tag
 from promptls.syntax.jinja.signature import Signature, Taken
+from promptls.syntax.jinja.tag import Tag
 from promptls.systems.prompt_poet.vocabulary import RESERVED_INPUTS
 from promptls.text.span import NOWHERE
 from promptls.workspace.contract import functions_path

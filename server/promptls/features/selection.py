@@ -11,7 +11,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.file_blocks import FileBlock, blocks_around, blocks_inside, with_ends_of_blocks
 from promptls.syntax.jinja.nodes import Attribute, Filter, Keyword, Statement, Test, walk
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.lines import line_end

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.lines import line_end

@@ -9,7 +9,7 @@ from typing import Final
 from promptls.rules.rule import Edit
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.text.span import Span
 
 _PRINTING: Final = frozenset({"include", "extends", "call", "filter", "print", "block", "macro", "", "set"})

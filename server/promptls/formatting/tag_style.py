@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from promptls.formatting.proof import same_tokens
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.jinja.tokens import Token, tokenize
 
 _WORDS: Final = frozenset({"and", "or", "not", "in", "is", "if", "else", "recursive", "ignore", "import"})

@@ -11,7 +11,7 @@ from promptls.rules.rule import Edit
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import block_tags, chunk_blocks
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
 from promptls.syntax.yaml.under_jinja import chunk_yaml

@@ -11,7 +11,7 @@ from typing import Final
 from promptls.meaning.parts import Part, chunk_items
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.blocks import chunk_blocks
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, Sequence, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.span import Span

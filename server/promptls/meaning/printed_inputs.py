@@ -31,7 +31,7 @@ from promptls.syntax.jinja.nodes import (
     Statement,
 )
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.text.span import Span
 
 _PASSING: Final = frozenset(
@@ -241,7 +241,8 @@ def _from_filter(node: Filter, target: Expression, indent: int | None) -> tuple[
         return (target,) if _is_too_shallow(node, indent) else ()
     if node.name in {"default", "d"}:
         return (target, *(each for each in node.arguments if not isinstance(each, Keyword)))
-    return (target,) if node.name in _PASSING or node.name == "join" else ()
+    is_being_typed = not node.name  # what is found of the value stands still while its filter is typed
+    return (target,) if is_being_typed or node.name in _PASSING or node.name == "join" else ()
 
 
 def _replaces_breaks(arguments: tuple[Expression, ...]) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.nodes import Collection, Constant, Missing
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.text.span import Span
 
 

@@ -10,7 +10,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import loose_tags
 from promptls.syntax.jinja.nodes import Collection, Expression, Name, Statement
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 
 
 class Visible(NamedTuple):

@@ -48,7 +48,7 @@ from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Ru
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.text.lines import line_end
 from promptls.text.span import Span
 

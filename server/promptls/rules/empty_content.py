@@ -40,7 +40,7 @@ from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.yaml.nodes import Entry, Scalar, Sequence, key_text
 from promptls.text.span import Span
 

@@ -9,7 +9,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Located
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.text.lines import line_end, place_of
 from promptls.text.span import Span
 

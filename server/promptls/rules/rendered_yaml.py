@@ -70,7 +70,7 @@ from promptls.rules import (
 )
 from promptls.rules.rule import Edit, FileContext, Finding, Fix, RelatedPlace, Rule
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.text.span import Span
 
 _LONGEST: Final = 60

@@ -42,7 +42,7 @@ from promptls.meaning.contents import Content, block_indent, chunk_contents, tag
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.text.span import Span
 
 _MARKER: Final = "<|space|>"

@@ -57,7 +57,7 @@ from promptls.syntax.jinja.nodes import (
     Statement,
 )
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.yaml.nodes import Entry, Scalar, key_text
 from promptls.text.lines import line_end
 from promptls.text.span import Span

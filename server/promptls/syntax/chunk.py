@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, wraps
 from typing import Final, NamedTuple, TypeVar
 
-from promptls.syntax.jinja.scan import UNSEEN, Tag, items_pattern, scan
+from promptls.syntax.jinja.scan import items_pattern, scan
+from promptls.syntax.jinja.tag import Tag
+from promptls.syntax.jinja.tag_ends import UNSEEN
 from promptls.text.lines import line_end, line_starts
 from promptls.text.span import Span
 

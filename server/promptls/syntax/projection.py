@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.blocks import Pair, chunk_blocks
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.text.span import Span
 
 PLACEHOLDER: Final = "x"

@@ -7,7 +7,8 @@ from bisect import bisect_left, bisect_right
 from typing import Final
 
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.jinja.scan import Tag, items_pattern, next_tag
+from promptls.syntax.jinja.scan import items_pattern, next_tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.text.span import Span
 
 _LINE: Final = re.compile(r"^[A-Za-z_\"'][^\r\n]*\n", re.MULTILINE)

@@ -19,7 +19,7 @@ from promptls.syntax.group import (
     grouped,
     replaced,
 )
-from promptls.syntax.jinja.scan import retyped
+from promptls.syntax.jinja.tag import retyped
 from promptls.syntax.rescan import rescanned, says_no_list
 from promptls.text.lines import Place, Unit, column_from_units, place_of, units_from_column
 from promptls.text.span import Span

@@ -11,7 +11,7 @@ from promptls.features.completion.request import Request
 from promptls.features.symbols.blocks import block_names, family
 from promptls.meaning.names import chunk_bindings
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 
 _OWN: Final = 10
 _NEEDED: Final = 20

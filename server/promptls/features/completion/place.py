@@ -8,7 +8,7 @@ from typing import Final
 from promptls.meaning.header import CLOSING, OPENING
 from promptls.meaning.template import Template
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.yaml.expected import yaml_place
 from promptls.syntax.yaml.place import YamlPlace
 from promptls.text.lines import line_end

@@ -18,8 +18,8 @@ from promptls.syntax.jinja.builtins import FUNCTIONS, filter_signature, test_sig
 from promptls.syntax.jinja.expectation import Expected
 from promptls.syntax.jinja.nodes import Name
 from promptls.syntax.jinja.open_call import open_call
-from promptls.syntax.jinja.scan import Tag
 from promptls.syntax.jinja.signature import Signature
+from promptls.syntax.jinja.tag import Tag
 from promptls.systems.prompt_poet.vocabulary import RESERVED_INPUTS
 from promptls.workspace.needs import needed_shapes
 

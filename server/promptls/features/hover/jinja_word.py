@@ -29,8 +29,8 @@ from promptls.syntax.jinja.nodes import (
     walk,
 )
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scan import Tag
 from promptls.syntax.jinja.signature import Signature
+from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.jinja.tag_facts import TAGS, end_documentation
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot

@@ -9,7 +9,7 @@ from promptls.meaning.references import TemplateReference
 from promptls.meaning.scopes import chunk_events
 from promptls.meaning.template import Template
 from promptls.rules.rule import Edit
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 
 _KIND: Final = "refactor.inline"
 

@@ -25,7 +25,7 @@ from promptls.syntax.jinja.nodes import (
     walk,
 )
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.jinja.tokens import Token, tokenize
 from promptls.text.span import Span
 

@@ -13,8 +13,8 @@ from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import Group, Piece
 from promptls.syntax.jinja.blocks import BlockTag, block_tags, chunk_blocks
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scan import Tag
 from promptls.syntax.jinja.statements import MIDDLES
+from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.source import Source
 from promptls.text.span import Span
 

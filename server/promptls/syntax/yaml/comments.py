@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar
 from promptls.syntax.yaml.salvage import salvaged_item, salvaged_mapping
 from promptls.syntax.yaml.under_jinja import chunk_yaml

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import NamedTuple
 
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.projection import Projection
 from promptls.syntax.yaml.nodes import Mapping
 from promptls.text.span import Span

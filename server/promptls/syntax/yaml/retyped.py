@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scan import Tag
+from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.projection import PLACEHOLDER, begins_text, stands_alone
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
 from promptls.text.span import Span
