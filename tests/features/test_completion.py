@@ -97,6 +97,8 @@ CONTAINED = [
     ("- name: a\n  content: '{{ x }}'\n  expected_template_data_keys: [<CURSOR>]\n", ["x"]),
     # a new file
     ("<CURSOR>", ["header", "part", "prompt object", "evaluation prompt"]),
+    ("p<CURSOR>", ["part", "parts for a history", "prompt object"]),
+    ("\nhea<CURSOR>\n", ["header"]),
     ("{#<CURSOR>", ["header"]),
     ("{#---\nna<CURSOR>", ["name", "input_keys"]),
     ("{#---\nna<CURSOR>\n- name: a\n  content: x\n", ["name", "input_keys"]),
@@ -104,7 +106,9 @@ CONTAINED = [
     # the header
     (in_header("<CURSOR>\n"), ["name", "examples", "samples", "experiments"]),
     (in_header("encoding: <CURSOR>\n"), ["o200k_base", "cl100k_base"]),
-    (in_header("examples:\n  - <CURSOR>\n"), ["user", "turns", "answer"]),
+    (in_header("examples:\n  - <CURSOR>\n"), ["example", "user", "turns", "answer"]),
+    (in_header("examples:\n  <CURSOR>\n"), ["example"]),
+    (in_header("experiments:\n  <CURSOR>\n"), ["experiment"]),
     (in_header("examples:\n  - user: x\n    <CURSOR>\n"), ["turns", "answer"]),
     (
         in_header("output_schema: {properties: {p: {enum: [P0, P1]}}}\nexamples:\n  - answer: {<CURSOR>}\n"),
@@ -324,6 +328,11 @@ def test_the_sample_gives_names_and_keys_that_nothing_declares() -> None:
         ("- name: a\n  <CURSOR>\n", "content", ["What the model reads"]),
         ("- name: a\n  role: <CURSOR>\n", "assistant", ["What the model said"]),
         (in_header("<CURSOR>\n"), "token_limit", ["The most tokens"]),
+        ("p<CURSOR>", "part", ["```yaml\n- name: name\n  role: system\n  content: |\n```"]),
+        ("{#<CURSOR>", "header", ["  text: {type: string}\n---#}"]),
+        ("<CURSOR>", "evaluation prompt", ['prompt: "Question: {question}"}']),
+        (in_header("examples:\n  - <CURSOR>\n"), "example", ["turns: turns\nanswer: answer"]),
+        (in_header("experiments:\n  <CURSOR>\n"), "experiment", ["name:\n  dataset: rows.csv"]),
         (
             INCLUDES % '{% from "macros.yml.j2" import <CURSOR> %}',
             "greet",

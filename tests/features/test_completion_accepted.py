@@ -61,6 +61,24 @@ ACCEPTED = [
     ("- <CURSOR>\n", "part", "- name: name\n  role: system\n  content: |\n    \n"),
     (in_header("exa<CURSOR>\n"), "examples", in_header("examples:\n  - \n")),
     (
+        in_header("examples:\n  - <CURSOR>\n"),
+        "example",
+        in_header("examples:\n  - user: user\n    turns: turns\n    answer: answer\n"),
+    ),
+    (
+        in_header("examples:\n  exa<CURSOR>\n"),
+        "example",
+        in_header("examples:\n  - user: user\n    turns: turns\n    answer: answer\n"),
+    ),
+    (
+        in_header("experiments:\n  <CURSOR>\n"),
+        "experiment",
+        in_header(
+            "experiments:\n  name:\n    dataset: rows.csv\n    models: [local:smollm2]\n"
+            "    metrics: [exact_match]\n"
+        ),
+    ),
+    (
         in_header("experiments:\n  e:\n    models: [lo<CURSOR>cal:x, echo]\n"),
         "local:smollm2",
         in_header("experiments:\n  e:\n    models: [local:smollm2, echo]\n"),

@@ -8,6 +8,7 @@ from typing import Final
 from promptls.features.completion.in_tag import in_tag
 from promptls.features.completion.in_yaml import in_yaml
 from promptls.features.completion.item import Completion, Item
+from promptls.features.completion.parts import is_one_word
 from promptls.features.completion.place import TagPlace, YamlPosition, place_in
 from promptls.features.completion.request import Request
 from promptls.meaning.header import OPENING
@@ -60,7 +61,7 @@ def _may_become_prompt(snapshot: Snapshot, path: str) -> bool:
         return True  # a header that is not closed yet
     if len(source) > _MOST_UNDECIDED:
         return False
-    if not any(chunk.has_content for chunk in source.chunks):
+    if not any(chunk.has_content for chunk in source.chunks) or is_one_word(source.text):
         return True
     keys_there = set(_KEY_LINE.findall(source.text))
     return source.at_items and keys_there <= set(PART_KEYS)

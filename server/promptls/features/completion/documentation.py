@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Final
 
 from promptls.features.callables import exported_macro, module_at, named_at
+from promptls.features.completion.declared_pieces import declared_documentation
 from promptls.features.completion.item import SETTING
 from promptls.features.completion.keys import key_documentation
 from promptls.features.completion.member_texts import member_documentation
+from promptls.features.completion.parts import piece_documentation
 from promptls.features.completion.request import Request
 from promptls.features.completion.values import value_documentation
 from promptls.features.completion.variables import declared_inputs
@@ -183,7 +185,10 @@ _IN_REQUEST: Final[dict[str, Callable[[Request, str, tuple[str, ...]], str]]] = 
     "key": lambda request, label, where: (
         member_documentation(request, label)
         or key_documentation(request, where[1:], label, in_header=where[:1] == ("header",))
+        or declared_documentation(request, where[1:], label)
+        or piece_documentation(label)
     ),
+    "piece": lambda _request, label, _where: piece_documentation(label),
     "value": lambda request, label, where: value_documentation(request, where[1:], label),
     "listed": lambda request, label, where: value_documentation(request, where[1:], label),
 }

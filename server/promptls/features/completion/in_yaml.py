@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from promptls.features.completion import keys, parts, texts, values
+from promptls.features.completion.declared_pieces import declared_items
 from promptls.features.completion.item import Completion, Item
 from promptls.features.completion.made import made, placed
+from promptls.features.completion.parts import is_one_word
 from promptls.features.completion.place import YamlPosition
 from promptls.features.completion.request import Request
 from promptls.meaning.kind import Kind
@@ -86,15 +88,18 @@ def _in_text(request: Request) -> Completion | None:
 
 
 def _pieces(request: Request, at: YamlPosition) -> Iterable[Item]:
-    """Whole parts at the beginning of a line, and whole files in an empty one."""
+    """Whole parts at the beginning of a line, whole files in an empty one, and examples and experiments."""
     place = at.yaml
-    if at.in_header or place.quote or place.in_flow or place.has_colon:
+    if place.quote or place.in_flow or place.has_colon:
         return []
+    if at.in_header or request.kind in {Kind.OBJECT, Kind.EVALUATION}:
+        return list(declared_items(request, place))
     if place.path == (ITEM,) and not place.siblings and request.kind in {Kind.PARTS, Kind.SECTION}:
         return parts.part_items(behind_dash=True)
     if place.path or place.column:
         return []
-    if not any(chunk.has_content for chunk in request.template.source.chunks):
+    source = request.template.source
+    if is_one_word(source.text) or not any(chunk.has_content for chunk in source.chunks):
         has_header = request.template.header is not None
         return [item for item in parts.file_items() if not (has_header and item.label == "header")]
     if request.kind in {Kind.PARTS, Kind.SECTION}:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -35,6 +36,26 @@ _EVALUATION: Final = (
     "  inferencer: {type: GenInferencer}\nreader_cfg:\n  input_columns: [${2:question}]\n"
     "  output_column: ${3:answer}\n"
 )
+
+_WORD: Final = re.compile(r"\ufeff?\s*[A-Za-z][\w -]*\s*")
+_PLACEHOLDER: Final = re.compile(r"\$\{\d+(?::((?:[^}\\]|\\.)*)|\|([^,|]*)[^|]*\|)\}|\$\d")
+
+
+def is_one_word(text: str) -> bool:
+    """Whether nothing but a word stands in a file: the beginning of what its writer looks for."""
+    return _WORD.fullmatch(text) is not None
+
+
+def piece_documentation(label: str) -> str:
+    """What a whole piece looks like, in Markdown; empty for what is none."""
+    snippet = next((item.snippet for item in file_items() if item.label == label), "")
+    return shown_snippet(snippet)
+
+
+def shown_snippet(snippet: str) -> str:
+    """A snippet as Markdown, with its placeholders filled in; empty for none."""
+    text = _PLACEHOLDER.sub(lambda match: (match[1] or match[2] or "").replace("\\}", "}"), snippet)
+    return f"```yaml\n{text.rstrip()}\n```" if text else ""
 
 
 def part_items(*, behind_dash: bool) -> Iterator[Item]:
