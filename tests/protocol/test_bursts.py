@@ -101,8 +101,7 @@ def test_what_is_typed_and_deleted_again_leaves_nothing_to_edit() -> None:
 
 
 CHANGE, PULL, CANCEL = (
-    b'{"method":"%b"}' % method
-    for method in (b"textDocument/didChange", b"textDocument/diagnostic", b"$/cancelRequest")
+    {"method": method} for method in ("textDocument/didChange", "textDocument/diagnostic", "$/cancelRequest")
 )
 
 
@@ -119,7 +118,9 @@ CHANGE, PULL, CANCEL = (
         ([[CHANGE, CHANGE], []], False),
     ],
 )
-def test_a_burst_goes_on_until_somebody_asks_for_something(pieces: list[list[bytes]], goes_on: bool) -> None:
+def test_a_burst_goes_on_until_somebody_asks_for_something(
+    pieces: list[list[dict[str, Any]]], goes_on: bool
+) -> None:
     pace = Pace()
     assert [pace.goes_on(piece) for piece in pieces][-1] is goes_on
 

@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 
 _MOST_LINES: Final = 400
 """How far apart the changes may stand that are taken as one edit."""
-_CHANGE: Final = b'"textDocument/didChange"'
-_CANCEL: Final = b'"$/cancelRequest"'
 
 
 class Pace:
-    """Whether a client is in the middle of a burst, from the bodies of its messages as they arrive."""
+    """Whether a client is in the middle of a burst, from its messages as they arrive."""
 
     def __init__(self) -> None:
-        self._changes = 0
+        self.changes: int = 0
+        """How many changes have arrived."""
 
-    def goes_on(self, bodies: list[bytes]) -> bool:
-        """Whether more is likely to follow these bodies at once.
+    def goes_on(self, messages: Sequence[dict[str, Any]]) -> bool:
+        """Whether more is likely to follow these messages at once.
 
         There were several changes, and the last one stands there without a question behind it, or a
         question was taken back: whoever asks for something again and again is not done yet.
         """
-        self._changes += sum([_CHANGE in body for body in bodies])
-        if self._changes <= 1 or not bodies:
+        methods = [message.get("method") for message in messages]
+        self.changes += methods.count(types.TEXT_DOCUMENT_DID_CHANGE)
+        if self.changes <= 1 or not methods:
             return False
-        return _CHANGE in bodies[-1] or any(_CANCEL in body for body in bodies)
+        return methods[-1] == types.TEXT_DOCUMENT_DID_CHANGE or types.CANCEL_REQUEST in methods
 
 
 def gathered(messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -50,15 +50,17 @@ def gathered(messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     themselves, because each of them is refused by itself.
     """
     waiting: list[dict[str, Any]] = []
+    about = None
     for message in messages:
-        is_change = _is_change(message)
-        if waiting and not (is_change and _uri(message) == _uri(waiting[0])):
+        changed = _changed_document(message)
+        if waiting and changed != about:
             yield _joined(waiting)
             waiting = []
-        if is_change:
-            waiting.append(message)
-        else:
+        about = changed
+        if changed is None:
             yield message
+        else:
+            waiting.append(message)
     if waiting:
         yield _joined(waiting)
 
@@ -125,9 +127,9 @@ def _is_applied(lines: list[str], first: int, change: dict[str, Any], unit: Unit
     above, below = start["line"] - first, end["line"] - first
     if not 0 <= above <= below < len(lines):
         return False
-    head, tail = _without_return(lines[above]), lines[below]
-    left = column_from_units(head, start["character"], unit)
-    right = column_from_units(_without_return(tail), end["character"], unit)
+    head, tail = lines[above], lines[below]
+    left = _column(head, start["character"], unit)
+    right = _column(tail, end["character"], unit)
     if above == below and left > right:
         return False
     made = head[:left] + text + tail[right:]
@@ -140,8 +142,11 @@ def _is_applied(lines: list[str], first: int, change: dict[str, Any], unit: Unit
     return True
 
 
-def _without_return(line: str) -> str:
-    return line.removesuffix("\r")
+def _column(line: str, units: int, unit: Unit) -> int:
+    """The column in a line, of which a return may be left, that lies so many units from its beginning."""
+    if 0 <= units < len(line) and line.isascii():
+        return units
+    return column_from_units(line.removesuffix("\r"), units, unit)
 
 
 def _difference(before: list[str], after: list[str], begin: int) -> tuple[Span, str]:
@@ -176,36 +181,33 @@ def _shared_start(one: str, other: str) -> int:
     return shared
 
 
-def _is_change(message: dict[str, Any]) -> bool:
-    """Whether the message changes ranges of a document, in the form that the protocol wants."""
+def _changed_document(message: dict[str, Any]) -> str | None:
+    """The address of the document of which the message changes ranges; None where it does something else.
+
+    None, too, where the message is not in the form that the protocol wants.
+    """
     if message.get("method") != types.TEXT_DOCUMENT_DID_CHANGE or "id" in message:
-        return False
+        return None
     try:
         params = message["params"]
         document, changes = params["textDocument"], params["contentChanges"]
-        return (
-            isinstance(document["uri"], str)
-            and isinstance(document["version"], int)
-            and isinstance(changes, list)
-            and all(_has_range(change) for change in changes)
-        )
+        address = document["uri"]
+        if not (
+            isinstance(address, str) and isinstance(document["version"], int) and isinstance(changes, list)
+        ):
+            return None
+        for change in changes:
+            place = change["range"]
+            start, end = place["start"], place["end"]
+            if not (
+                isinstance(change["text"], str)
+                and type(start["line"]) is type(start["character"]) is int
+                and type(end["line"]) is type(end["character"]) is int
+            ):
+                return None
     except (KeyError, TypeError):
-        return False
-
-
-def _has_range(change: dict[str, Any]) -> bool:
-    place = change["range"]
-    start, end = place["start"], place["end"]
-    return (
-        isinstance(change["text"], str)
-        and type(start["line"]) is type(start["character"]) is int
-        and type(end["line"]) is type(end["character"]) is int
-    )
-
-
-def _uri(message: dict[str, Any]) -> str:
-    uri: str = message["params"]["textDocument"]["uri"]
-    return uri
+        return None
+    return address
 
 
 def _joined(messages: list[dict[str, Any]]) -> dict[str, Any]:

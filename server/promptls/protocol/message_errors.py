@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Container, Iterable
 from typing import Any, Final
 
 from lsprotocol import types
 
 Json = dict[str, Any]
-_decoded: Final = json.JSONDecoder().raw_decode
 
 _BEFORE_ALL: Final = frozenset({types.INITIALIZE, types.EXIT})
 
@@ -17,21 +15,6 @@ _BEFORE_ALL: Final = frozenset({types.INITIALIZE, types.EXIT})
 def error_of(code: types.ErrorCodes | types.LSPErrorCodes, message: str) -> Json:
     """The error as the wire has it."""
     return {"code": code.value, "message": message}
-
-
-def message_in(body: bytes) -> Any:
-    """What a message's body says; None where it is no JSON."""
-    try:
-        text = body.decode("utf-8", "surrogatepass")
-        message, end = _decoded(text)
-        if end == len(text):
-            return message
-    except (ValueError, RecursionError):
-        pass  # most often there are blanks around it, which cost this another look
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
 
 
 def malformed(message: Any) -> Json | None:

@@ -110,7 +110,7 @@ def set_up_logging() -> None:
 async def _serve_stdio() -> None:
     server = create_server()
     server.protocol.set_writer(StandardOutput(claim_output()))
-    source = StandardInput(sys.stdin.fileno(), server.protocol.receive)
+    source = StandardInput(sys.stdin.fileno(), server.protocol)
     server.input = source
     source.start()
     await source.ended.wait()

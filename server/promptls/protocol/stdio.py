@@ -14,13 +14,13 @@ import re
 import select
 import sys
 import threading
-from collections.abc import Callable
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final, Protocol
 
 from promptls.protocol.bursts import Pace
 
-_HEADER: Final = b"Content-Length: "
-_LENGTH: Final = re.compile(rb"^content-length:[ \t]*(\d+)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+_USUAL_HEADER: Final = re.compile(rb"Content-Length: (\d{1,18})\r\n\r\n")
+"""All that most clients write before a message."""
+_LENGTH: Final = re.compile(rb"^content-length:[ \t]*(\d{1,18})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 _PIECE: Final = 1 << 16
 _MOST_TURNS: Final = 4
 """How many batches are handled before everything else has its turn."""
@@ -47,14 +47,18 @@ class Framing:
         done = 0
         while True:
             if self._body_length is None:
-                end = stream.find(b"\r\n\r\n", done)
-                if end < 0:
-                    break
-                length = _body_length(stream[done:end])
-                done = end + 4
-                if length is None:
-                    continue
-                self._body_length = length
+                usual = _USUAL_HEADER.match(stream, done)
+                if usual is not None:
+                    self._body_length, done = int(usual[1]), usual.end()
+                else:
+                    end = stream.find(b"\r\n\r\n", done)
+                    if end < 0:
+                        break
+                    length = _LENGTH.search(stream[done : end + 2])
+                    done = end + 4
+                    if length is None:
+                        continue
+                    self._body_length = int(length[1])
             if len(stream) - done < self._body_length:
                 break
             found.append(stream[done : done + self._body_length])
@@ -64,21 +68,22 @@ class Framing:
         return found
 
 
-def _body_length(header: bytes) -> int | None:
-    """The length that a header gives; None where it gives none."""
-    length = header[len(_HEADER) :]
-    if header.startswith(_HEADER) and length.isdigit():  # it is all that most clients write
-        return int(length)
-    found = _LENGTH.search(header)
-    return int(found.group(1)) if found else None
+class Receiver(Protocol):
+    """Who the messages are for."""
+
+    def messages(self, bodies: list[bytes]) -> list[dict[str, Any]]:
+        """The messages of these bodies."""
+
+    def handle_together(self, messages: list[dict[str, Any]]) -> None:
+        """Handle messages that have arrived together."""
 
 
 class StandardInput:
-    """The client's messages, handed to `receive` in batches of what has arrived together."""
+    """The client's messages, handed over in batches of what has arrived together."""
 
-    def __init__(self, descriptor: int, receive: Callable[[list[bytes]], None]) -> None:
+    def __init__(self, descriptor: int, receiver: Receiver) -> None:
         self._descriptor: Final = descriptor
-        self._receive: Final = receive
+        self._receiver: Final = receiver
         self._framing: Final = Framing()
         self._is_watched = False
         self.ended: Final = asyncio.Event()
@@ -108,8 +113,12 @@ class StandardInput:
                 return
 
     def _take_arrived(self) -> None:
-        """Hand over what has arrived; in the middle of a burst, as one batch with what follows at once."""
-        arrived: list[bytes] = []
+        """Hand over what has arrived; in the middle of a burst, as one batch with what follows at once.
+
+        Behind a change, whatever has arrived while it was read belongs to the batch. Each piece is read
+        while the next one is on its way.
+        """
+        arrived: list[dict[str, Any]] = []
         pace = Pace()
         for _ in range(_MOST_PIECES):
             try:
@@ -122,18 +131,19 @@ class StandardInput:
                 asyncio.get_running_loop().remove_reader(self._descriptor)
                 self.ended.set()
                 break
-            bodies = self._framing.bodies(data)
-            arrived += bodies
-            if not (pace.goes_on(bodies) and self._waits(_BURST_SECONDS)):
+            messages = self._receiver.messages(self._framing.bodies(data))
+            arrived += messages
+            seconds = _BURST_SECONDS if pace.goes_on(messages) else 0
+            if not (pace.changes and self._waits(seconds)):
                 break
         if arrived:
-            self._receive(arrived)
+            self._receiver.handle_together(arrived)
 
     def _take(self, data: bytes) -> None:
         if not data:
             self.ended.set()
-        elif bodies := self._framing.bodies(data):
-            self._receive(bodies)
+        elif messages := self._receiver.messages(self._framing.bodies(data)):
+            self._receiver.handle_together(messages)
 
     def _read_in_thread(self, loop: asyncio.AbstractEventLoop) -> None:
         while True:

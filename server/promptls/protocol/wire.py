@@ -21,11 +21,11 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from promptls.protocol.bursts import gathered
 from promptls.protocol.dispatch import ASKED
+from promptls.protocol.json_bytes import decoded, encoded
 from promptls.protocol.message_errors import (
     cancelled_ids,
     error_of,
     malformed,
-    message_in,
     refusal,
     without_cancelled,
 )
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 JsonHandler = Callable[[dict[str, Any]], Any]
-_encoded: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _NEVER_HELD: Final = frozenset({types.INITIALIZE, types.INITIALIZED, types.EXIT})
 
 
@@ -62,19 +61,27 @@ class PromptProtocol(LanguageServerProtocol):
     # -- in ---------------------------------------------------------------------
 
     def receive(self, bodies: list[bytes]) -> None:
-        """Handle messages that have arrived together, in order.
+        """Handle messages that have arrived together, in order."""
+        self.handle_together(self.messages(bodies))
 
-        A request whose cancelling has arrived with it is not worked on.
-        """
-        messages = []
+    def messages(self, bodies: list[bytes]) -> list[dict[str, Any]]:
+        """The messages of these bodies; whoever sent what is none is told so at once."""
+        found = []
         for body in bodies:
-            message = message_in(body)
+            message = decoded(body)
             if (error := malformed(message)) is None:
-                messages.append(message)
+                found.append(message)
             else:
                 log.error("a message of the client is refused: %s", error["message"])
                 number = message.get("id") if isinstance(message, dict) else None
                 self._send_error(number if isinstance(number, int | str) else None, error)
+        return found
+
+    def handle_together(self, messages: list[dict[str, Any]]) -> None:
+        """Handle messages in order, of which the last one was there before the first was begun.
+
+        A request whose cancelling is among them is not worked on.
+        """
         if len(messages) == 1:
             self._handle(messages[0])
             return
@@ -220,8 +227,8 @@ class PromptProtocol(LanguageServerProtocol):
             for message in messages:
                 self._send_data(message)
             return
-        encoded = [_encoded(message).encode() for message in messages]
-        self.writer.write(b"".join([b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in encoded]))
+        bodies = [encoded(message) for message in messages]
+        self.writer.write(b"".join([b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in bodies]))
 
     def _send_error(self, number: str | int | None, error: dict[str, Any]) -> None:
         self._send_json({"jsonrpc": self.VERSION, "id": number, "error": error})
