@@ -11,9 +11,18 @@ from functools import cached_property
 from typing import Final
 
 from promptls.meaning.outline import Outline, bare_outline, free_names, pass_outline
-from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, Bound, Reading, Resolver, chunk_events
+from promptls.meaning.scopes import (
+    GLOBALS,
+    INJECTED,
+    Binding,
+    Bound,
+    Reading,
+    Resolver,
+    chunk_events,
+)
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import Group, Located, Piece, chunk_of_offset, chunks_where, derived, union, united
+from promptls.syntax.jinja.foreign_signs import FOREIGN_CONSTANTS
 from promptls.syntax.source import Source
 
 
@@ -32,7 +41,10 @@ class FileNames:
 
     @property
     def input_names(self) -> frozenset[str]:
-        """The variables that may come from the caller, without those of Jinja and Prompt Poet."""
+        """The variables that may come from the caller, without those of Jinja and Prompt Poet.
+
+        A constant of another language, such as `null`, is none.
+        """
         return _input_names(self._root)
 
     @property
@@ -225,7 +237,7 @@ name_steps: Final = united(_without_places, tuple[object, ...], of_tags=True)
 
 
 def _free(steps: Outline) -> frozenset[str]:
-    return frozenset(free_names(Resolver(), steps) - GLOBALS - INJECTED)
+    return frozenset(free_names(Resolver(), steps) - GLOBALS - INJECTED - FOREIGN_CONSTANTS.keys())
 
 
 _input_names: Final = derived(bare_outline, _free)

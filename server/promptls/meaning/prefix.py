@@ -122,7 +122,7 @@ def _with_included(chunk: Chunk, included: Included, around: tuple[Template, ...
         reference = next(
             (each for each in references if piece.tag.start <= each.span.start < piece.tag.end), None
         )
-        if depth or reference is None or reference.keyword != "include":
+        if depth or reference is None or reference.keyword != "include" or reference.is_choice:
             continue
         template = included(reference)
         if template is None or any(template is each for each in around):

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.jinja.nodes import Collection, Constant, Missing
+from promptls.syntax.jinja.nodes import (
+    Collection,
+    Conditional,
+    Constant,
+    Expression,
+    Filter,
+    Missing,
+    Operation,
+)
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.tag import Tag
 from promptls.text.span import Span
@@ -26,37 +35,55 @@ class TemplateReference(NamedTuple):
     with_context: bool = False
     is_unfinished: bool = False
     """Whether the tag is still being written, so that nobody knows yet what it will name."""
+    is_choice: bool = False
+    """Whether a condition in the tag chooses this name or another one: `"a" if b else "c"`."""
 
 
 @kept
 def template_references(chunk: Chunk) -> tuple[TemplateReference, ...]:
-    """The templates that the chunk's tags name, in order."""
-    return tuple(
-        reference for tag in chunk.tags if tag.kind == "statement" and (reference := _reference(tag))
-    )
+    """The templates that the chunk's tags name, in order; a condition between names gives one for each."""
+    return tuple(reference for tag in chunk.tags if tag.kind == "statement" for reference in _references(tag))
 
 
-def _reference(tag: Tag) -> TemplateReference | None:
+def _references(tag: Tag) -> Iterator[TemplateReference]:
     statement = tag_tree(tag).statement
     template = statement.template
     if template is None:
-        return None
-    span = template.span.shifted(tag.span.start)
-    name: str | None = None
-    alternatives: tuple[str, ...] = ()
-    if isinstance(template, Constant) and isinstance(template.value, str):
-        name = template.value
-    elif isinstance(template, Collection):
-        texts = [item.value for item in template.items if isinstance(item, Constant)]
-        if len(texts) == len(template.items) and all(isinstance(text, str) for text in texts):
-            alternatives = tuple(texts)
-            name = texts[0] if texts else None
-    return TemplateReference(
-        statement.keyword,
-        name,
-        span,
-        alternatives,
-        statement.ignore_missing,
-        statement.with_context,
-        is_unfinished=bool(tag.unclosed) or isinstance(template, Missing),
-    )
+        return
+    for named in sorted(choices(template), key=lambda each: each.span):
+        name: str | None = None
+        alternatives: tuple[str, ...] = ()
+        if isinstance(named, Constant) and isinstance(named.value, str):
+            name = named.value
+        elif isinstance(named, Collection):
+            texts = [item.value for item in named.items if isinstance(item, Constant)]
+            if len(texts) == len(named.items) and all(isinstance(text, str) for text in texts):
+                alternatives = tuple(texts)
+                name = texts[0] if texts else None
+        yield TemplateReference(
+            statement.keyword,
+            name,
+            named.span.shifted(tag.span.start),
+            alternatives,
+            statement.ignore_missing,
+            statement.with_context,
+            is_unfinished=bool(tag.unclosed) or isinstance(named, Missing),
+            is_choice=named is not template,
+        )
+
+
+def choices(expression: Expression) -> Iterator[Expression]:
+    """What an expression may have as its value, by its conditions and defaults; of any other one, itself."""
+    match expression:
+        case Conditional(then=then, otherwise=otherwise):
+            yield from choices(then)
+            if otherwise is not None:
+                yield from choices(otherwise)
+        case Filter(name="default" | "d", target=target, arguments=(Constant() as given, *_)) if target:
+            yield from choices(target)
+            yield given
+        case Operation(operators=("or", *_), operands=operands):
+            for operand in operands:
+                yield from choices(operand)
+        case _:
+            yield expression

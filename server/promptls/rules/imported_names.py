@@ -21,7 +21,7 @@ from promptls.text.span import Span
 def lacking_imports(context: FileContext) -> Iterator[Finding]:
     """The names in `from … import` that the file behind it neither defines nor sets."""
     for reference in context.template.references:
-        if reference.keyword != "from" or reference.alternatives:
+        if reference.keyword != "from" or reference.alternatives or reference.is_choice:
             continue
         statement = statement_at(context.template, reference.span)
         exported = _exports(context, reference)

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from promptls.rules.aspects import files, names, references
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
+from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Rule
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -41,7 +41,7 @@ def check(context: FileContext) -> Iterator[Finding]:
     """The references that certainly lead back."""
     for reference in context.template.references:
         target = context.snapshot.resolve(context.path, reference)
-        if target is None or reference.alternatives:
+        if target is None or reference.alternatives or reference.is_choice:
             continue
         way = _way_back(context.snapshot, target, context.path)
         if way is not None and context.template.branches.is_unconditional(reference.span.start):
@@ -59,7 +59,8 @@ def _way_back(snapshot: Snapshot, start: str, goal: str) -> list[str] | None:
             return ways[current]
         template = snapshot.template(current)
         for reference in template.references if template else ():
-            if template is None or not template.branches.is_unconditional(reference.span.start):
+            is_certain = template is not None and template.branches.is_unconditional(reference.span.start)
+            if not is_certain or reference.is_choice:
                 continue
             target = snapshot.resolve(current, reference)
             if target and target not in ways:
@@ -73,7 +74,7 @@ RULE = Rule(
     summary="an include that leads back to its own file",
     severity="error",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=JINJA_KINDS,
     check=check,
     looks_at=(names, references, files),
 )

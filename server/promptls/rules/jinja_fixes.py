@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.meaning.template import Template
+from promptls.rules.foreign_jinja import in_jinja
 from promptls.rules.removed_tag import removed_tag, tag_at
 from promptls.rules.rule import Edit, Fix
 from promptls.syntax.group import Located
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scan import Tag
 from promptls.syntax.jinja.statements import KEYWORDS
+from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.problem import SyntaxProblem
 from promptls.syntax.source import Source
 from promptls.text.lines import line_end
@@ -37,21 +38,33 @@ def jinja_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
 
 def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -> Iterator[Fix]:
     start = located.start + tag.span.start
-    if tag.unclosed in {"}}", "%}"}:
-        yield _closed(tag, start)
+    if tag.unclosed:
+        yield from _unclosed(source, problem, located, tag)
         return
-    if tag.unclosed == "#}":
-        end = located.start + line_end(located.chunk.text, tag.span.end)
-        yield Fix("Close the comment at the end of its line", (Edit(Span(end, end), " #}"),))
+    written = in_jinja(tag, start) if tag.kind in {"output", "statement"} else None
+    if written is not None:
+        yield written
         return
-    if tag.kind == "raw" and tag.unclosed:
-        yield from _ended(source, problem, located, tag, "raw")
     bracket = _BRACKET.match(problem.message)
     if bracket:
         end = start + tag.inner_start + len(tag.text[tag.inner_start : tag.inner_end].rstrip())
         yield Fix(f"Insert `{bracket[1]}`", (Edit(Span(end, end), bracket[1]),))
-    if tag.kind != "statement":
-        return
+    if tag.kind == "statement":
+        yield from _of_statement(source, problem, located, tag)
+
+
+def _unclosed(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -> Iterator[Fix]:
+    if tag.unclosed in {"}}", "%}"}:
+        yield _closed(tag, located.start + tag.span.start)
+    elif tag.unclosed == "#}":
+        end = located.start + line_end(located.chunk.text, tag.span.end)
+        yield Fix("Close the comment at the end of its line", (Edit(Span(end, end), " #}"),))
+    elif tag.kind == "raw":
+        yield from _ended(source, problem, located, tag, "raw")
+
+
+def _of_statement(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -> Iterator[Fix]:
+    start = located.start + tag.span.start
     statement = tag_tree(tag).statement
     keyword = statement.keyword
     wrong_end = _WRONG_END.match(problem.message)

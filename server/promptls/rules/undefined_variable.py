@@ -8,7 +8,8 @@ loop and read behind it, a macro's parameter outside of the macro.
 
 In every file it reports what no caller can give: `loop` outside of a loop, also in a file that is
 included from within one, and, in a file that is only imported without its context, variables that
-a macro takes from the data.
+a macro takes from the data; and `null`, `nil`, `TRUE` and `FALSE`, which Jinja writes `none`, `true`
+and `false`: nothing equals a name that is not there.
 
 ## Why is this bad?
 
@@ -48,9 +49,11 @@ from pathlib import PurePath
 from promptls.meaning.scopes import GLOBALS, Binding
 from promptls.rules.added_input import added_input
 from promptls.rules.aspects import declarations, files, names, references
-from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
+from promptls.rules.foreign_constants import foreign_constants
+from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
 from promptls.rules.undeclared_in_section import entries_words, include_places, unprovided_readings
 from promptls.rules.undeclared_readings import binding_of, undeclared_readings
+from promptls.syntax.jinja.foreign_signs import FOREIGN_CONSTANTS
 from promptls.text.nearest import is_close
 from promptls.text.span import Span
 
@@ -58,6 +61,7 @@ from promptls.text.span import Span
 def check(context: FileContext) -> Iterator[Finding]:
     """The readings of variables that cannot be there."""
     yield from _loops(context)
+    yield from foreign_constants(context)
     importer = _importer_without_context(context)
     if importer is not None:
         yield from _without_data(context, importer)
@@ -141,7 +145,7 @@ def _without_data(context: FileContext, importer: str) -> Iterator[Finding]:
     """The readings of what would come from the data, in a file that is imported without it."""
     names = context.template.names
     file = PurePath(importer).name
-    for name in sorted(names.read_names - GLOBALS - {"loop"}):
+    for name in sorted(names.read_names - GLOBALS - FOREIGN_CONSTANTS.keys() - {"loop"}):
         for reading in names.readings_of(name):
             if reading.binding is None:
                 message = f"`{name}` is not there: `{file}` imports this file without `with context`"
@@ -153,7 +157,7 @@ RULE = Rule(
     summary="a variable that is not there where it is read",
     severity="warning",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=JINJA_KINDS,
     check=check,
     looks_at=(declarations, names, references, files),
 )

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from promptls.rules.misspelt import misspelt
-from promptls.rules.rule import FileContext, Finding
+from promptls.rules.rule import Edit, FileContext, Finding, Fix
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Piece, chunks_where, united
 from promptls.syntax.jinja.nodes import Conditional, Constant, Expression, Filter, Statement, Test, children
@@ -24,6 +24,39 @@ _NAMING: Final[Mapping[type, Mapping[str, int]]] = {
     Test: {"select": 0, "reject": 0, "selectattr": 1, "rejectattr": 1},
 }
 """The filters that take the name of a filter or a test, and at which place."""
+_ELSEWHERE: Final[Mapping[type, Mapping[str, str]]] = {
+    Filter: {
+        "capitalise": "capitalize",
+        "downcase": "lower",
+        "json": "tojson",
+        "json_encode": "tojson",
+        "jsonify": "tojson",
+        "len": "length",
+        "lowercase": "lower",
+        "size": "length",
+        "str": "string",
+        "strip": "trim",
+        "strip_html": "striptags",
+        "titlecase": "title",
+        "to_json": "tojson",
+        "toJson": "tojson",
+        "toString": "string",
+        "upcase": "upper",
+        "uppercase": "upper",
+    },
+    Test: {
+        "None": "none",
+        "null": "none",
+        "nil": "none",
+        "NULL": "none",
+        "True": "true",
+        "False": "false",
+        "int": "integer",
+        "str": "string",
+        "dict": "mapping",
+    },
+}
+"""What Jinja calls the filters and tests of Python, JavaScript, Ruby, Liquid and Twig."""
 _FRAMES = frozenset({"if", "for", "macro", "call", "filter", "with", "set", "block"})
 
 
@@ -70,10 +103,18 @@ class Unknown:
                 message = f"Jinja has no {self._word} `{use.name}`"
                 if is_soft:
                     message += ", and rendering fails where this is reached"
-                finding = misspelt(use.span.shifted(located.start), message, use.name, self._known)
+                finding = self._meant(use.span.shifted(located.start), message, use.name)
                 yield Finding(
                     finding.span, finding.message, finding.fixes, severity="warning" if is_soft else None
                 )
+
+    def _meant(self, span: Span, message: str, name: str) -> Finding:
+        """The finding, with the name that Jinja has for what another language calls so, or the nearest one."""
+        meant = _ELSEWHERE[self._kind].get(name)
+        if meant is None:
+            return misspelt(span, message, name, self._known)
+        fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True)
+        return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
 
     def _in_chunk(self, chunk: Chunk) -> tuple[_Use, ...]:
         known = chunk.kept.get(self)

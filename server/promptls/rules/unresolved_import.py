@@ -38,7 +38,8 @@ from typing import Final
 
 from promptls.rules.aspects import files, names, references
 from promptls.rules.imported_names import lacking_imports, lacking_members, modules, owner_names, owners
-from promptls.rules.rule import PARTS_KINDS, CheckNames, FileContext, Finding, Rule
+from promptls.rules.rule import JINJA_KINDS, CheckNames, FileContext, Finding, Rule
+from promptls.rules.template_names import written_texts
 from promptls.rules.unresolved_reference import unresolved
 
 _KEYWORDS: Final = frozenset({"import", "from"})
@@ -55,8 +56,8 @@ RULE = Rule(
     summary="an import that leads to no file, or of what the file does not have",
     severity="error",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=JINJA_KINDS,
     check=check,
-    looks_at=(references, names, files),
+    looks_at=(references, names, files, written_texts),
     check_names=CheckNames(modules, owner_names, lacking_members, (owners, names, references, files)),
 )

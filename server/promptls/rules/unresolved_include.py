@@ -8,6 +8,10 @@ above. Names with `..` are reported too, because Jinja's loader refuses them, an
 that it takes where such a file is there. `ignore missing` keeps it silent. Imports have a rule of
 their own, `unresolved-import`.
 
+Names count wherever the file writes them out: in a condition (`"a" if b else "c"`), as a default, in a variable
+or a list that the tag takes its name from, and put together of those with `~`. A condition without an `else` is
+a warning, because the tag has no name where it is false.
+
 ## Why is this bad?
 
 Rendering fails with `TemplateNotFound`. Names count from the folder of the *entry*
@@ -36,8 +40,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from promptls.rules.aspects import files, references
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
+from promptls.rules.aspects import files, names, references
+from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Rule
+from promptls.rules.template_names import written_texts
 from promptls.rules.unresolved_reference import unresolved
 
 _KEYWORDS: Final = frozenset({"include", "extends"})
@@ -53,7 +58,7 @@ RULE = Rule(
     summary="an include or `extends` that leads to no file",
     severity="error",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=JINJA_KINDS,
     check=check,
-    looks_at=(references, files),
+    looks_at=(references, names, files, written_texts),
 )

@@ -7,9 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Final
 
-from promptls.meaning.references import TemplateReference
-from promptls.rules.rule import Edit, FileContext, Finding, Fix
+from promptls.meaning.references import TemplateReference, choices
+from promptls.rules.macro_calls import statement_at
+from promptls.rules.rule import Edit, FileContext, Finding, Fix, RelatedPlace
+from promptls.rules.template_names import written_names
+from promptls.syntax.jinja.nodes import Conditional
 from promptls.text.nearest import nearest
+from promptls.text.span import Span
 from promptls.workspace.include_names import parts_of_name, path_in
 
 _MOST_SIBLINGS: Final = 500
@@ -18,12 +22,52 @@ _MOST_SIBLINGS: Final = 500
 def unresolved(context: FileContext, keywords: frozenset[str]) -> Iterator[Finding]:
     """A finding for each template name of a tag with one of the keywords that leads to no file."""
     for reference in context.template.references:
-        if reference.keyword not in keywords or reference.name is None or reference.ignore_missing:
+        if reference.keyword not in keywords:
             continue
-        if context.snapshot.resolve(context.path, reference) is None:
+        if reference.is_choice:
+            yield from _without_else(context, reference)
+        if reference.ignore_missing:
+            continue
+        if reference.name is None:
+            yield from _by_variable(context, reference)
+        elif context.snapshot.resolve(context.path, reference) is None:
             yield _finding(context, reference, reference.name)
         elif not reference.alternatives:
             yield from _from_entries(context, reference, reference.name)
+
+
+def _without_else(context: FileContext, reference: TemplateReference) -> Iterator[Finding]:
+    """A finding where a tag gets no name at all when its condition is false; it stands with the first name."""
+    statement = statement_at(context.template, reference.span)
+    chosen = statement.template if statement is not None else None
+    if statement is None or not isinstance(chosen, Conditional) or chosen.otherwise is not None:
+        return
+    start = reference.span.start - next(choices(chosen)).span.start
+    if chosen.then.span.shifted(start) != reference.span:
+        return
+    test = context.template.source.slice(chosen.test.span.shifted(start))
+    message = (
+        f"where `{test}` is false, this {reference.keyword} has no name, and rendering fails: add an `else`"
+    )
+    yield Finding(chosen.span.shifted(start), message, severity="warning")
+
+
+def _by_variable(context: FileContext, reference: TemplateReference) -> Iterator[Finding]:
+    """A finding for each name that a variable of the file hands to the tag, at its own place."""
+    if reference.is_unfinished:
+        return
+    seen: set[Span] = set()
+    for written in written_names(context.template, reference):
+        names = tuple(name for name in written.names if name)
+        alternatives = names if len(written.names) > 1 else ()
+        named = reference._replace(name=names[0] if names else None, alternatives=alternatives)
+        if not names or written.span in seen or context.snapshot.resolve(context.path, named) is not None:
+            continue
+        seen.add(written.span)
+        found = _finding(context, named._replace(span=written.span), names[0])
+        place = RelatedPlace(context.path, reference.span, f"the {reference.keyword} that gets this name")
+        fixes = found.fixes if written.is_whole else ()
+        yield Finding(found.span, found.message, fixes, (place,) if written.is_variable else ())
 
 
 def _finding(context: FileContext, reference: TemplateReference, name: str) -> Finding:

@@ -59,7 +59,7 @@ def _reason(place: Place, reference: TemplateReference, section: Template, tag: 
     """Why the text would mean something else where the include stands; else an empty text."""
     if not reference.with_context:
         return "it is included `without context`, so that it sees no variables"
-    if reference.alternatives:
+    if reference.alternatives or reference.is_choice:
         return "the include names several files"
     if section is place.template:
         return "the file includes itself"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from promptls.syntax.jinja.foreign_signs import advice_on_pair
 from promptls.syntax.jinja.nodes import Missing, Problem
 from promptls.syntax.jinja.tokens import Token
 from promptls.text.span import Span
@@ -75,6 +76,14 @@ class TokenCursor:
     def missing(self, expected: str) -> Missing:
         """A node for an expression that is not there, with its problem."""
         span = Span(self.previous_end, max(self.token.start, self.previous_end))
+        before = self.tokens[self.position - 1] if self.position else self.token
+        if before.kind == self.token.kind == "operator" and before.end == self.token.start:
+            signs = before.text + self.token.text
+            advice = advice_on_pair(signs)
+            if advice is not None:
+                place = Span(before.start, self.token.end)
+                self.problem(place, f"`{signs}` means nothing in Jinja{advice}", expected)
+                return Missing(span)
         found = f", found `{self.token.text}`" if self.token.kind != "end" else ""
         self.problem(Span(self.token.start, self.token.end), f"expected {expected}{found}", expected)
         return Missing(span)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from promptls.syntax.jinja.cursor import TokenCursor
-from promptls.syntax.jinja.foreign_signs import advice_on_sign
+from promptls.syntax.jinja.foreign_signs import advice_on_sign, shown
 from promptls.syntax.jinja.nodes import (
     Attribute,
     Call,
@@ -208,7 +208,7 @@ class ExpressionParser(TokenCursor):
             message = (
                 "a string that is not closed"
                 if opened
-                else f"`{token.text}` means nothing in Jinja{advice_on_sign(token.text)}"
+                else f"{shown(token.text)} means nothing in Jinja{advice_on_sign(token.text)}"
             )
             self.problem(span, message, token.text if opened else "an expression")
             if opened:

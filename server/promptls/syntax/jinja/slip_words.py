@@ -7,7 +7,16 @@ from typing import Final
 from promptls.syntax.jinja.statements import KEYWORDS
 from promptls.text.nearest import nearest
 
-_OTHER_TAGS: Final = {"elseif": "elif", "elsif": "elif", "elsf": "elif"}
+_OTHER_TAGS: Final = {
+    "elseif": "elif",
+    "elsif": "elif",
+    "elsf": "elif",
+    "assign": "set",
+    "let": "set",
+    "var": "set",
+    "foreach": "for",
+    "endforeach": "endfor",
+}
 _EXTENSIONS: Final = frozenset({"do", "break", "continue", "trans", "pluralize", "endtrans", "debug"})
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from promptls.syntax.jinja.expressions import ExpressionParser
-from promptls.syntax.jinja.foreign_signs import advice_on_sign
+from promptls.syntax.jinja.foreign_signs import STEPS, advice_on_sign, shown
 from promptls.syntax.jinja.nodes import (
     Attribute,
     Collection,
@@ -118,6 +118,10 @@ def _set(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
         value = parser.tuple_or_expression()
         return Statement(keyword, span, expressions=(value,), targets=(target,))
     filters: tuple[Expression, ...] = ()
+    first, second = (*parser.tokens[parser.position : parser.position + 2], parser.token)[:2]
+    if first.text + second.text in STEPS:
+        message = f"{shown(first.text + second.text)} means nothing in Jinja; write `x = x {first.text} …`"
+        parser.problem(Span(first.start, second.end), message, "`=`")
     if parser.at_operator("|"):
         parser.advance()
         filters = (parser.filters(parser.filter(None)),)
