@@ -69,9 +69,15 @@ def test_a_comment_silences_in_the_header() -> None:
 
 
 def test_a_syntax_error_leaves_open_what_a_comment_silences() -> None:
-    text = "- name: a\n  role: user # promptls: ignore[unknown-role]\n  content: '{{ b | }}'\n"
+    text = "- name: a\n  role: user # promptls: ignore[unknown-role]\n  content: '{{ 1 | }}'\n"
 
     assert rules_found(text) == [("jinja-syntax", "error")]
+
+
+def test_what_is_found_of_a_value_stands_while_its_filter_is_typed() -> None:
+    for typed in ("", "|", "| "):
+        text = f"- name: a\n  role: user\n  content: '{{{{ b {typed}}}}}'\n"
+        assert ("unescaped-multiline-input", "hint") in rules_found(text)
 
 
 def test_what_looks_like_a_comment_in_a_text_is_part_of_it() -> None:

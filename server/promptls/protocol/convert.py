@@ -79,20 +79,26 @@ def range_json(source: Source, span: Span, unit: Unit) -> dict[str, Any]:
     located = source.located(span.start)
     chunk = located.chunk
     if located.start <= span.start <= span.end < located.start + chunk.length:
-        start_line, start = _in_chunk(chunk, span.start - located.start, unit)
-        end_line, end = _in_chunk(chunk, span.end - located.start, unit)
-        start_line, end_line = start_line + located.first_line, end_line + located.first_line
+        inside = span.start - located.start
+        line, start = _in_chunk(chunk, inside, unit)
+        following = chunk.line_starts[line + 1] if line + 1 < len(chunk.line_starts) else chunk.length
+        end_line, end = line, start + span.end - span.start
+        if inside + span.end - span.start >= following or not chunk.text.isascii():
+            end_line, end = _in_chunk(chunk, span.end - located.start, unit)
+        line, end_line = line + located.first_line, end_line + located.first_line
     else:
-        start_line, start = source.units(span.start, unit)
+        line, start = source.units(span.start, unit)
         end_line, end = source.units(span.end, unit)
     return {
-        "start": {"line": start_line, "character": start},
+        "start": {"line": line, "character": start},
         "end": {"line": end_line, "character": end},
     }
 
 
 def _in_chunk(chunk: Chunk, offset: int, unit: Unit) -> tuple[int, int]:
     line, column = place_of(chunk.line_starts, offset)
+    if chunk.text.isascii():
+        return line, column
     return line, units_from_column(chunk.text[offset - column : offset], column, unit)
 
 

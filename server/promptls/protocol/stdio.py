@@ -26,7 +26,7 @@ _MOST_TURNS: Final = 4
 """How many batches are handled before everything else has its turn."""
 _MOST_PIECES: Final = 200
 """How many pieces of a burst make one batch."""
-_BURST_SECONDS: Final = 0.0002
+_BURST_SECONDS: Final = 0.0001
 """How long the next letter of a burst is waited for; a client writes one in some 40 millionths of one."""
 
 

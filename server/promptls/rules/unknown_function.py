@@ -48,7 +48,7 @@ from promptls.meaning.shape import UNKNOWN
 from promptls.meaning.shapes import used_shapes
 from promptls.rules.added_input import added_input
 from promptls.rules.misspelt import misspelt
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
+from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Rule
 from promptls.rules.undeclared_in_section import Unprovided, entries_words, include_places
 from promptls.rules.undeclared_readings import declared_names
 from promptls.workspace.contract import function_names, functions_path
@@ -63,7 +63,8 @@ _NO_FUNCTIONS = frozenset({"self", "token_limit"})
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The calls of names that nothing provides."""
-    if context.template.names.called_names <= _ALWAYS_THERE:
+    names = context.template.names
+    if (names.called_names & names.input_names) <= _ALWAYS_THERE:
         return
     ways = [way for way in ways_to(context.snapshot, context.path) if way.reference is not None]
     declared = declared_names(context)
@@ -143,6 +144,6 @@ RULE = Rule(
     summary="a call of a function that nobody provides",
     severity="warning",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=JINJA_KINDS,
     check=check,
 )

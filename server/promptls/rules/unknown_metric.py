@@ -76,6 +76,9 @@ if TYPE_CHECKING:
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The names of metrics that lead to none."""
+    settings = context.template.declarations.settings
+    if not (settings.experiments or settings.metrics):
+        return
     folder = Path(context.path).parent
     named = named_metrics(context)
     for experiment in declared_experiments(context):
@@ -90,7 +93,7 @@ def check(context: FileContext) -> Iterator[Finding]:
             span = _key_span(context, ("experiments", experiment.name, "thresholds"), threshold)
             if span is not None:
                 yield wrong.finding(context, span)
-    for name, metric in (context.template.declarations.settings.metrics or {}).items():
+    for name, metric in (settings.metrics or {}).items():
         yield from _in_named(context, name, metric, folder)
 
 

@@ -99,7 +99,7 @@ def _descend(group: Group, firsts: Callable[[Group], list[int]], wanted: int) ->
     index = start = first_line = 0
     while True:
         bounds = firsts(group)
-        child = min(max(bisect_right(bounds, wanted) - 1, 0), len(group.children) - 1)
+        child = bisect_right(bounds, wanted, 1, len(group.children)) - 1
         wanted -= bounds[child]
         index += group.first_chunks[child]
         start += group.starts[child]
