@@ -38,13 +38,14 @@ class Kind(Enum):
 
     PARTS = "parts template"
     SECTION = "section"
+    TEXT = "text section"
     OBJECT = "prompt object"
     EVALUATION = "evaluation prompt"
     OTHER = "no prompt file"
 
 
 def kind_of(source: Source, *, has_header: bool) -> Kind:
-    """The kind of a file by its own text; only its includers can tell that it is a section."""
+    """The kind of a file by its own text; only its includers can tell that it is a section of either kind."""
     if not source.has_jinja:
         return _json_kind(top_keys(source))
     if source.at_items or any(isinstance(root, Sequence) for root in chunk_yaml(source.first_chunk).roots):

@@ -39,7 +39,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.meaning.header import Declarations
-from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
+from promptls.rules.rule import JINJA_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Attribute, Call, Name, Test
@@ -91,6 +91,6 @@ RULE = Rule(
     summary="an attribute that is a method of every mapping",
     severity="hint",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=JINJA_KINDS,
     check_declared=check_declared,
 )

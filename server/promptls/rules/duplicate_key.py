@@ -38,7 +38,7 @@ from promptls.meaning.branches import chunk_branches
 from promptls.meaning.kind import Kind
 from promptls.rules.aspects import declarations
 from promptls.rules.mapping_edits import removed_item
-from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Fix, Rule
+from promptls.rules.rule import YAML_KINDS, FileContext, Finding, Fix, Rule
 from promptls.syntax.yaml.nodes import (
     Collection,
     Mapping,
@@ -125,7 +125,7 @@ RULE = Rule(
     summary="a key that stands twice in a header, a prompt object or an evaluation prompt",
     severity="warning",
     module=__name__,
-    kinds=DECLARING_KINDS,
+    kinds=YAML_KINDS,
     check=check,
     looks_at=(declarations,),
 )

@@ -36,7 +36,7 @@ from typing import Final, NamedTuple
 
 from promptls.rules.aspects import silenced
 from promptls.rules.first_places import FirstPlaces
-from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Filter
 from promptls.syntax.jinja.problems import expressions_in
@@ -89,7 +89,7 @@ RULE = Rule(
     summary="a filter that escapes text for HTML",
     severity="hint",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=JINJA_KINDS,
     check=check,
     looks_at=(_PLACES.aspect, silenced),
 )

@@ -54,7 +54,7 @@ from promptls.meaning.use import Use
 from promptls.rules.aspects import declarations, files, names, references, uses
 from promptls.rules.declared_types import lacks_property, meant_key, mismatch
 from promptls.rules.never_equal import compared_values, may_differ, never_equal
-from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
+from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
 from promptls.text.nearest import is_close
 from promptls.text.span import Span
 from promptls.workspace.ways import ways_to
@@ -165,7 +165,7 @@ RULE = Rule(
     summary="an input that is used in a way that its declared type does not allow",
     severity="warning",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=JINJA_KINDS,
     check=check,
     looks_at=(declarations, names, uses, compared_values, references, files),
 )

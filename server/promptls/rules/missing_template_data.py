@@ -49,7 +49,7 @@ from pathlib import PurePath
 from promptls.meaning.scopes import INJECTED
 from promptls.meaning.shape import UNKNOWN
 from promptls.rules.expected_keys import expected_keys
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule
+from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, RelatedPlace, Rule
 from promptls.text.nearest import nearest
 from promptls.text.span import Span
 from promptls.workspace.callers import calls_to
@@ -110,6 +110,6 @@ RULE = Rule(
     summary="a Python call that loads the template without data that it reads",
     severity="warning",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=JINJA_KINDS,
     check=check,
 )

@@ -93,8 +93,7 @@ def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[
         return
     if not rendering.is_exact and not failure.whatever:
         return
-    included = [context.snapshot.template(path) for path in context.snapshot.included(context.path)]
-    if any(template is not None and template.syntax_problems for template in included):
+    if any(_is_broken(context, path) for path in context.snapshot.included(context.path)):
         return
     span, related, in_file = _places(context, failure)
     may_be_known = failure.kind == "parts" or "could not determine a constructor" in failure.message
@@ -106,6 +105,16 @@ def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[
             "; of what is included, only the first line is indented (`{% filter indent(4) %}` indents all)"
         )
     yield Finding(span, message, _fixes(failure, context), related)
+
+
+def _is_broken(context: FileContext, path: str) -> bool:
+    """Whether a file says itself what is wrong with it, as no text of a prompt does."""
+    template = context.snapshot.template(path)
+    return (
+        template is not None
+        and bool(template.syntax_problems)
+        and context.snapshot.kind(path) not in {Kind.OTHER, Kind.TEXT}
+    )
 
 
 def _message(failure: RenderFailure, sample: str) -> str:

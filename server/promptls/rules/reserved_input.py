@@ -41,7 +41,7 @@ from collections.abc import Iterator
 
 from promptls.meaning.scopes import INJECTED
 from promptls.rules.removed_input import removed_input
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
+from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import key_text
 from promptls.text.failure import Failure
 
@@ -86,6 +86,6 @@ RULE = Rule(
     summary="an input whose name Prompt Poet keeps for itself",
     severity="error",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=JINJA_KINDS,
     check=check,
 )

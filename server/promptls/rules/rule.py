@@ -145,7 +145,8 @@ class Rule:
     `check_names` for as long as the names that the chunk mentions mean the same. `check_examples` looks
     at one example at a time. `check_rendering` looks at what a file was rendered to, once the typing pauses. `looks_at` are all the aspects of a
     file that `check` looks at (`aspects.py`); none where it is to look at each change. `reads_prose`
-    is false where `check_chunk` finds the same whatever the prose between the tags of a content says.
+    is false where `check_chunk` and `check_names` find the same whatever the prose between the tags of a
+    content says.
     """
 
     name: str
@@ -172,9 +173,13 @@ class Rule:
 
 PARTS_KINDS = frozenset({Kind.PARTS, Kind.SECTION})
 """The kinds whose YAML is a list of parts."""
+JINJA_KINDS = PARTS_KINDS | {Kind.TEXT}
+"""The kinds that Jinja makes a list of parts of, with the texts that they include."""
 OBJECT_KINDS = frozenset({Kind.OBJECT})
 """Prompt objects."""
 EVALUATION_KINDS = frozenset({Kind.EVALUATION})
 """Evaluation prompts."""
-DECLARING_KINDS = frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT, Kind.EVALUATION})
+YAML_KINDS = PARTS_KINDS | OBJECT_KINDS | EVALUATION_KINDS
+"""The kinds that are YAML under their Jinja."""
+DECLARING_KINDS = YAML_KINDS | {Kind.TEXT}
 """The kinds that can declare inputs and examples: every prompt file."""

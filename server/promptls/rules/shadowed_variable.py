@@ -50,7 +50,7 @@ from promptls.meaning.outline import pass_outline
 from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, NameEvent, Resolver, chunk_events, placed
 from promptls.rules.aspects import declarations, names
 from promptls.rules.lost_sum import adds_up, in_namespace, is_lost
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule, Severity
+from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, RelatedPlace, Rule, Severity
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Group, Piece, union, united
@@ -245,7 +245,7 @@ RULE = Rule(
     summary="a name that hides another one",
     severity="information",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=JINJA_KINDS,
     check=check,
     looks_at=(declarations, names, _sums),
     check_chunk=check_chunk,

@@ -46,7 +46,7 @@ from collections.abc import Iterator
 
 from promptls.rules.added_input import added_input
 from promptls.rules.aspects import declarations, files, names, references
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
+from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Rule
 from promptls.rules.undeclared_in_includes import undeclared_in_includes
 from promptls.rules.undeclared_in_section import entries_words, include_places, unprovided_readings
 from promptls.rules.undeclared_readings import undeclared_readings
@@ -75,7 +75,7 @@ RULE = Rule(
     summary="a variable that the file reads and does not declare",
     severity="warning",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=JINJA_KINDS,
     check=check,
     looks_at=(declarations, names, references, files),
 )

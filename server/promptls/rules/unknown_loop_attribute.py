@@ -38,7 +38,7 @@ from typing import Final
 
 from promptls.rules.aspects import names
 from promptls.rules.misspelt import misspelt
-from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import union, united
 from promptls.syntax.jinja.builtins import LOOP
@@ -117,7 +117,7 @@ RULE = Rule(
     summary="an attribute that `loop` does not have",
     severity="warning",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=JINJA_KINDS,
     check=check,
     looks_at=(_unknown_attributes, names),
 )

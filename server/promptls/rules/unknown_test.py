@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.rules.aspects import names
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
+from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Rule
 from promptls.rules.unknown_in_jinja import Unknown
 from promptls.syntax.jinja.builtins import TESTS
 from promptls.syntax.jinja.nodes import Test
@@ -52,7 +52,7 @@ RULE = Rule(
     summary="a test that Jinja does not have",
     severity="error",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=JINJA_KINDS,
     check=check,
     looks_at=(_UNKNOWN.aspect, names),
 )

@@ -59,5 +59,6 @@ RULE = Rule(
     kinds=JINJA_KINDS,
     check=check,
     looks_at=(references, names, files, written_texts),
+    reads_prose=False,
     check_names=CheckNames(modules, owner_names, lacking_members, (owners, names, references, files)),
 )

@@ -36,7 +36,7 @@ from collections.abc import Iterator
 from promptls.meaning.scopes import Binding
 from promptls.rules.aspects import files, names, problems, references
 from promptls.rules.removed_tag import removed_tag, tag_at
-from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.rules.unread_names import unread
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.span import Span
@@ -74,7 +74,7 @@ RULE = Rule(
     summary="an import that is never used",
     severity="warning",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=JINJA_KINDS,
     check=check,
     looks_at=(names, references, problems, files),
 )

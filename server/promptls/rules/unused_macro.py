@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from promptls.meaning.scopes import Binding
 from promptls.rules.aspects import files, names, problems, references
 from promptls.rules.removed_tag import block_span, removed_tag
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Fix, Rule
+from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Fix, Rule
 from promptls.rules.unread_names import may_be_read_in_broken_text, unread
 from promptls.workspace.contract import contract_of, names_handed_on
 
@@ -86,7 +86,7 @@ RULE = Rule(
     summary="a macro that is never called",
     severity="warning",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=JINJA_KINDS,
     check=check,
     looks_at=(names, references, problems, files),
 )

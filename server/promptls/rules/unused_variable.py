@@ -33,7 +33,7 @@ from collections.abc import Iterator
 
 from promptls.rules.aspects import files, names, problems, references
 from promptls.rules.removed_tag import removed_tag
-from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Fix, Rule
+from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Fix, Rule
 from promptls.rules.unread_names import unread
 
 
@@ -51,7 +51,7 @@ RULE = Rule(
     summary="a variable that is set and never read",
     severity="warning",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=JINJA_KINDS,
     check=check,
     looks_at=(names, references, problems, files),
 )

@@ -45,7 +45,7 @@ from promptls.rules.macro_calls import (
     is_call_block,
     macros,
 )
-from promptls.rules.rule import PARTS_KINDS, CheckNames, FileContext, Finding, Rule
+from promptls.rules.rule import JINJA_KINDS, CheckNames, FileContext, Finding, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.builtins import FILTERS, FUNCTIONS, TESTS, filter_signature, test_signature
@@ -105,7 +105,7 @@ RULE = Rule(
     summary="arguments that do not fit what is called",
     severity="error",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=JINJA_KINDS,
     check_chunk=check_chunk,
     reads_prose=False,
     check_names=CheckNames(facts, called_names, check_names, (called, macros, names, references, files)),

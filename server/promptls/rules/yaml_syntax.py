@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.rules.jinja_syntax import syntax_findings
-from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.rules.rule import YAML_KINDS, FileContext, Finding, Rule
 from promptls.rules.yaml_fixes import yaml_fixes
 
 
@@ -49,6 +49,6 @@ RULE = Rule(
     summary="YAML under the Jinja that cannot be loaded",
     severity="error",
     module=__name__,
-    kinds=DECLARING_KINDS,
+    kinds=YAML_KINDS,
     check=check,
 )

@@ -14,6 +14,7 @@ from promptls.meaning.template import Template
 from promptls.workspace.disk import MOST_KEPT, DiskFiles
 from promptls.workspace.include_graph import IncludeGraph
 from promptls.workspace.include_names import ancestors, path_in
+from promptls.workspace.text_sections import section_kind
 
 if TYPE_CHECKING:
     from promptls.workspace.project_settings import ProjectFile
@@ -150,7 +151,7 @@ class Snapshot:
         if own in {Kind.OBJECT, Kind.EVALUATION}:
             return own
         if any(self._leads_to_parts(includer, set()) for includer in self._all_includers(path)):
-            return Kind.SECTION
+            return section_kind(self, path)
         if self._leads_to_parts(path, set()) or settings.includes(path):
             return Kind.PARTS
         return Kind.OTHER
