@@ -23,6 +23,8 @@ USER_SETTINGS: dict[str, Any] = {
     "workbench.startupEditor": "none",
     "workbench.colorTheme": "Default Dark Modern",
     "workbench.tips.enabled": False,
+    # A file that is opened again begins at its beginning.
+    "workbench.editor.restoreViewState": False,
     "workbench.secondarySideBar.defaultVisibility": "hidden",
     "window.autoDetectColorScheme": False,
     "window.autoDetectHighContrast": False,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
+from code_server import CodeServer
 from example_project import PROMPT
 from playwright.sync_api import expect
 from workbench import Workbench
@@ -9,7 +13,10 @@ from workbench import Workbench
 KEY = "sk-planted-in-the-editor-0123456789"
 
 
-def test_a_key_is_asked_for_and_kept_and_shows_nowhere(workbench: Workbench) -> None:
+def test_a_key_is_asked_for_and_kept_and_shows_nowhere(
+    code_server: CodeServer, project: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+) -> None:
+    workbench = open_folder(code_server, project)
     workbench.open_file(PROMPT)
     expect(workbench.lens("Preview")).to_be_visible()
     workbench.run_command("promptls: Set the Key of a Model Provider")

@@ -34,10 +34,10 @@ def shared(
 
 @pytest.fixture
 def window(
-    shared: CodeServer, example: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+    shared: CodeServer, project: Path, open_folder: Callable[[CodeServer, Path], Workbench]
 ) -> Workbench:
     """The example project with the server at work."""
-    workbench = open_folder(shared, example)
+    workbench = open_folder(shared, project)
     workbench.open_file(PROMPT)
     expect(workbench.lens("Preview")).to_be_visible()
     return workbench
@@ -72,16 +72,16 @@ def place_of(path: Path, words: str) -> tuple[int, int]:
 
 
 def test_a_metric_is_renamed_from_its_python_file_and_other_names_by_others(
-    window: Workbench, example: Path
+    window: Workbench, project: Path
 ) -> None:
     window.open_file("metrics.py")
-    place = place_of(example / "metrics.py", "priority_accuracy(")
+    place = place_of(project / "metrics.py", "priority_accuracy(")
     box = rename_box(window, place, "priority_accuracy")
     box.fill("same_priority")
     window.page.keyboard.press("Enter")
     expect(window.line("def same_priority(")).to_be_visible()
 
-    rename_box(window, place_of(example / "metrics.py", "def answer"), "rival answer")
+    rename_box(window, place_of(project / "metrics.py", "def answer"), "rival answer")
     window.page.keyboard.press("Escape")
 
     window.open_file(PROMPT)
@@ -89,9 +89,9 @@ def test_a_metric_is_renamed_from_its_python_file_and_other_names_by_others(
     window.screenshot("header")
 
 
-def test_a_column_is_renamed_from_its_data_set(window: Workbench, example: Path) -> None:
+def test_a_column_is_renamed_from_its_data_set(window: Workbench, project: Path) -> None:
     window.open_file(DATASET)
-    box = rename_box(window, place_of(example / "datasets" / DATASET, "text"), "text")
+    box = rename_box(window, place_of(project / "datasets" / DATASET, "text"), "text")
     box.fill("ticket")
     window.page.keyboard.press("Enter")
     expect(window.line("id,ticket,labels")).to_be_visible()

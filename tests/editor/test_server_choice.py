@@ -18,11 +18,11 @@ OpenFolder = Callable[[CodeServer, Path], Workbench]
 
 
 def test_without_any_server_one_is_installed_from_the_carried_wheel(
-    code_server_command: Path, extension: Path, example: Path, tmp_path: Path, open_folder: OpenFolder
+    code_server_command: Path, extension: Path, project: Path, tmp_path: Path, open_folder: OpenFolder
 ) -> None:
     settings = {"promptls.server.python": sys.executable}
     with running(code_server_command, tmp_path / "home", extension, machine_settings=settings) as server:
-        workbench = open_folder(server, example)
+        workbench = open_folder(server, project)
         workbench.open_file(PROMPT)
         expect(workbench.notification("Python environment")).to_be_visible()
         expect(workbench.lens("Preview")).to_be_visible(timeout=INSTALL_PATIENCE)
@@ -31,11 +31,11 @@ def test_without_any_server_one_is_installed_from_the_carried_wheel(
 
 
 def test_a_server_that_does_not_start_is_said_with_what_to_do(
-    code_server_command: Path, extension: Path, example: Path, tmp_path: Path, open_folder: OpenFolder
+    code_server_command: Path, extension: Path, project: Path, tmp_path: Path, open_folder: OpenFolder
 ) -> None:
     settings = {"promptls.server.path": str(tmp_path / "nowhere" / "promptls")}
     with running(code_server_command, tmp_path / "home", extension, machine_settings=settings) as server:
-        workbench = open_folder(server, example)
+        workbench = open_folder(server, project)
         workbench.open_file(PROMPT)
         notification = workbench.notification("does not start")
         expect(notification).to_contain_text("The server from the setting")
@@ -45,20 +45,20 @@ def test_a_server_that_does_not_start_is_said_with_what_to_do(
 
 
 def test_restricted_mode_checks_prompts_and_runs_nothing(
-    code_server_command: Path, extension: Path, example: Path, tmp_path: Path, open_folder: OpenFolder
+    code_server_command: Path, extension: Path, project: Path, tmp_path: Path, open_folder: OpenFolder
 ) -> None:
     settings = {"promptls.server.path": str(Path(sys.executable).with_name("promptls"))}
-    (example / ".vscode").mkdir()
-    (example / ".vscode" / "settings.json").write_text(
+    (project / ".vscode").mkdir()
+    (project / ".vscode" / "settings.json").write_text(
         '{"promptls.server.path": "/workspace/chose/this"}', "utf-8"
     )
     home = tmp_path / "home"
     with running(code_server_command, home, extension, machine_settings=settings, trust=False) as server:
-        workbench = open_folder(server, example)
+        workbench = open_folder(server, project)
         expect(workbench.status("Restricted Mode")).to_be_visible()
         workbench.open_file(PROMPT)
         workbench.click_lens("Run triage")
         expect(workbench.notification("a workspace that is not trusted")).to_be_visible()
         workbench.screenshot("refused")
-        assert not (example / "experiments").exists()
+        assert not (project / "experiments").exists()
         assert "/workspace/chose/this" not in server.logs()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from code_server import CodeServer
@@ -26,11 +26,12 @@ def servers_of(code_server: CodeServer) -> Iterator[int]:
 
 
 def test_a_server_that_is_killed_is_started_again_with_what_was_typed(
-    code_server: CodeServer, workbench: Workbench, example: Path
+    code_server: CodeServer, project: Path, open_folder: Callable[[CodeServer, Path], Workbench]
 ) -> None:
+    workbench = open_folder(code_server, project)
     workbench.open_file(PROMPT)
     expect(workbench.lens("Preview")).to_be_visible()
-    lines = (example / PROMPT).read_text("utf-8").splitlines()
+    lines = (project / PROMPT).read_text("utf-8").splitlines()
     workbench.go_to(lines.index("- name: ticket") + 2, 3)
     workbench.page.keyboard.press("Delete")
     expect(workbench.problem("unknown-part-key").first).to_be_visible()

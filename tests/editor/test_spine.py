@@ -1,4 +1,4 @@
-"""A prompt in a real VS Code: checked, counted, rendered, run."""
+"""A prompt in a real VS Code: checked, counted, rendered."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-from example_project import PROMPT, ROWS
+from example_project import PROMPT
 from playwright.sync_api import Frame, expect
 from workbench import Workbench
 
 AXE = Path(__file__).resolve().parents[2] / "vscode-client" / "node_modules" / "axe-core" / "axe.min.js"
-RUN_PATIENCE = 240_000
-"""Milliseconds that the embedded model may take for a few rows, on a machine that does other things too."""
 
 
 def line_of(folder: Path, text: str) -> int:
@@ -187,36 +184,3 @@ def test_another_sample_renders_another_ticket(workbench: Workbench) -> None:
     preview.get_by_role("button", name="Sample data").click()
     preview.get_by_role("option").nth(1).click()
     expect(ticket).not_to_have_text(before)
-
-
-@pytest.mark.model
-def test_an_experiment_runs_from_its_lens_and_shows_its_scores(workbench: Workbench, example: Path) -> None:
-    workbench.open_file(PROMPT)
-    workbench.click_lens("Run triage")
-    expect(workbench.notification("rows").get_by_role("button", name="Cancel")).to_be_visible()
-    workbench.screenshot("running")
-    results = workbench.panel("labels_exact_match", patience=RUN_PATIENCE)
-    expect(results.get_by_label("Scores")).to_contain_text(re.compile(r"priority_accuracy\s*\d+"))
-    expect(workbench.lens(re.compile(r"labels_exact_match \d"))).to_be_visible()
-    results.get_by_role("tab", name="Rows").click()
-    grid = results.get_by_role("grid")
-    expect(grid).to_have_attribute("aria-rowcount", str(ROWS + 1))
-    grid.press("Enter")
-    details = results.get_by_role("complementary", name="Details of the row")
-    expect(details).to_contain_text("labels_exact_match")
-    details.get_by_text("Messages as sent").click()
-    expect(details.locator(".message").first).to_contain_text("system")
-    details.get_by_role("button", name="Bad answer").click()
-    expect(grid.get_by_role("img", name="thumb down")).to_be_visible()
-    workbench.screenshot("results")
-    assert list((example / "experiments").glob("*.notes.json"))
-    results.get_by_label("Search rows").fill("no row holds this text")
-    expect(grid).to_have_attribute("aria-rowcount", "1")
-
-
-@pytest.mark.model
-def test_a_run_that_is_cancelled_keeps_its_finished_rows(workbench: Workbench) -> None:
-    workbench.open_file(PROMPT)
-    workbench.click_lens("Run triage")
-    workbench.notification("rows").get_by_role("button", name="Cancel").click()
-    expect(workbench.notification("The run was cancelled after")).to_be_visible()

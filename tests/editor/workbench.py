@@ -20,11 +20,15 @@ expect.set_options(timeout=PATIENCE)
 class Workbench:
     """What a person sees and does in one window."""
 
-    def __init__(self, page: Page, artefacts: Path, name: str) -> None:
+    def __init__(self, page: Page) -> None:
         self.page = page
-        self._artefacts = artefacts
-        self._name = name
+        self._pictures: Path | None = None
         page.set_default_timeout(PATIENCE)
+
+    def keep_pictures(self, folder: Path, name: str) -> None:
+        """Keep the pictures that are taken from now on in a folder, in files that begin with a name."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._pictures = folder / name
 
     def open_folder(self, address: str, folder: Path) -> None:
         """Show a folder; true when its files are listed."""
@@ -68,6 +72,22 @@ class Workbench:
         item = self.page.locator(".quick-input-list .monaco-list-row").get_by_text(label, exact=True)
         expect(item).to_be_visible()
         item.click()
+
+    def close_editors(self) -> None:
+        """Close all editors and panels; what is not saved is lost."""
+        self.page.keyboard.press("Escape")
+        self.run_command("View: Close All Editors")
+        question = self.page.locator(".monaco-dialog-box").get_by_role("button", name="Don't Save")
+        tabs = self.page.locator(".editor-group-container .tab")
+        expect(question.or_(self.page.locator(".editor-group-container.empty")).first).to_be_visible()
+        if question.is_visible():
+            question.click()
+        expect(tabs).to_have_count(0)
+
+    def clear_notifications(self) -> None:
+        """Take all notifications away."""
+        self.run_command("Notifications: Clear All Notifications")
+        expect(self.page.locator(".notification-toast")).to_have_count(0)
 
     def answer(self, title: str, text: str) -> None:
         """Type an answer into the box of this title."""
@@ -168,9 +188,9 @@ class Workbench:
         raise AssertionError(f"no panel shows {text!r}")
 
     def screenshot(self, what: str) -> None:
-        """Keep a picture of the window among the test's artefacts."""
-        self._artefacts.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=self._artefacts / f"{self._name}-{what}.png")
+        """Keep a picture of the window; needs `keep_pictures`."""
+        assert self._pictures is not None
+        self.page.screenshot(path=f"{self._pictures}-{what}.png")
 
 
 def _shows(frame: Frame, text: str) -> bool:
