@@ -181,6 +181,7 @@ RULE = Rule(
     severity="warning",
     module=__name__,
     kinds=PARTS_KINDS,
+    reads_prose=False,
     check_names=CheckNames(
         facts, _mentioned, check_names, (_aspect, declarations, names, references, uses, files)
     ),

@@ -215,7 +215,10 @@ class _ByNames:
                 piece.kept[key] = (self._choice, self._facts, known[2])
                 return known[2]  # type: ignore[no-any-return]  # put there below
         if isinstance(piece, Chunk):
-            found = tuple(found_by(self._rule, self._severity, self._check.check, piece, self._facts))
+            before = self._found_before(piece, key)
+            if before is None:
+                before = tuple(found_by(self._rule, self._severity, self._check.check, piece, self._facts))
+            found = before
         elif (
             _is_still_clean(piece, key, self._choice, self._facts)
             and piece.before
@@ -227,6 +230,14 @@ class _ByNames:
             found = _joined(piece.starts, children)
         piece.kept[key] = (self._choice, self._facts, found)
         return found
+
+    def _found_before(self, chunk: Chunk, key: object) -> Found | None:
+        """What the rule found before somebody typed prose, where it stands now; None where that may matter."""
+        former = None if self._rule.reads_prose else before_typing(chunk)
+        known = former.kept.get(key) if former is not None else None
+        if not isinstance(known, tuple) or known[0] is not self._choice or known[1] is not self._facts:
+            return None
+        return moved(known[2], chunk.before.edited, chunk.before.growth) if chunk.before is not None else None
 
     def _different(self, earlier: Mapping[str, object]) -> frozenset[str]:
         """The names of which something else is known now."""

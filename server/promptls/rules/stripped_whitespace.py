@@ -35,10 +35,11 @@ Use instead:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
-from promptls.meaning.contents import Content, block_indent, chunk_contents, tags_in
+from promptls.meaning.contents import Content, before_typing, block_indent, chunk_contents, tags_in
+from promptls.rules.kept_findings import moved
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
@@ -58,12 +59,45 @@ _NOT_STRIPPED_BY_YAML: Final = re.compile(rf"[{_WIDE}]*")
 _LINE: Final = re.compile(r"[^\r\n]*")
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+class _Known(NamedTuple):
+    """What was found in a chunk, and the spans of the texts of its contents."""
+
+    texts: tuple[Span, ...]
+    findings: tuple[Finding, ...]
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterable[Finding]:
     """The white space at the ends of the chunk's contents that the model does not get."""
-    for content in chunk_contents(chunk):
-        inside = _inside(chunk, content)
-        if inside is None:
-            continue
+    known = _known_before(chunk)
+    if known is None:
+        texts = [
+            (content, inside) for content in chunk_contents(chunk) if (inside := _inside(chunk, content))
+        ]
+        known = _Known(tuple([inside for _, inside in texts]), tuple(_findings(chunk, texts)))
+    chunk.kept[check_chunk] = known
+    return known.findings
+
+
+def _known_before(chunk: Chunk) -> _Known | None:
+    """What was known before somebody typed into a line between others of a text; None where it may matter."""
+    former = before_typing(chunk)
+    known = former.kept.get(check_chunk) if former is not None else None
+    if former is None or chunk.before is None or not isinstance(known, _Known):
+        return None
+    edited, growth = chunk.before.edited, chunk.before.growth
+    texts = []
+    is_between = False
+    for start, end in known.texts:
+        if start <= edited.start and edited.end <= end:
+            is_between = "\n" in former.text[start : edited.start] and "\n" in former.text[edited.end : end]
+        by = growth if start > edited.end else 0
+        texts.append(Span(start + by, end + (growth if end >= edited.end else 0)))
+    findings = moved(known.findings, edited, growth) if is_between else None
+    return None if findings is None else _Known(tuple(texts), findings)
+
+
+def _findings(chunk: Chunk, texts: list[tuple[Content, Span]]) -> Iterator[Finding]:
+    for content, inside in texts:
         text = chunk.text[inside.start : inside.end]
         before = _leading(text, _stripped(content, at_start=True))
         behind = _trailing(text, _stripped(content, at_start=False)) if before < len(text) else 0
