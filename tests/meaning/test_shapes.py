@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptls.meaning.expression_paths import path_of
-from promptls.meaning.shape import Shape, merged, shape_of_schema, shape_of_value
+from promptls.meaning.schema_shape import shape_of_schema, shape_of_value
+from promptls.meaning.settled_shapes import settled
+from promptls.meaning.shape import Shape, merged
 from promptls.meaning.shapes import resolved_at, shape_under, stretches, used_shapes
 from promptls.meaning.template import Template
 from promptls.syntax.chunk import cut
@@ -62,7 +64,7 @@ def words(text: str) -> dict[str, str]:
         ("{% if c %}{% set u = a %}{% else %}{% set u = b %}{% endif %}{{ u.name }}",
          {"a": "any", "b": "any", "c": "any?"}),
         ("{% with x = a.b %}{{ x.c }}{% endwith %}", {"a": "mapping with b"}),
-        ("{% if a is string %}{{ a }}{% else %}{{ a.x }}{% endif %}", {"a": "any"}),
+        ("{% if a is string %}{{ a }}{% else %}{{ a.x }}{% endif %}", {"a": "text or mapping with x"}),
         ("{{ a }}{% for x in a %}{% endfor %}", {"a": "list"}),
         ("{% for k in a %}{{ a[k].x }}{% endfor %}{% for i in b %}{{ c[i] }}{% endfor %}{{ d.0.x }}",
          {"a": "mapping", "b": "list", "c": "any", "d": "list of mappings with x"}),
@@ -82,13 +84,53 @@ def words(text: str) -> dict[str, str]:
          {"a": "mapping with x"}),
         ("{% macro m(p) %}{{caller(p)}}{% endmacro %}{% call(u) m(a) %}{{u.x}}{% endcall %}{{ m(b) }}",
          {"a": "mapping with x", "b": "any"}),
-        ("{{ a.upper() }}{% for x in a.b %}{% endfor %}", {"a": "any"}),
+        ("{{ a.upper() }}{% for x in a.b %}{% endfor %}", {"a": "text or mapping with b"}),
         ("{#---\ninput_keys: {a: {type: integer}, b: {}}\n---#}{{ a }}{% for x in b %}{{ x.y }}{% endfor %}",
          {"a": "number", "b": "list of mappings with y"}),
     ],
 )  # fmt: skip
 def test_the_shape_of_an_input_follows_from_its_uses(text: str, expected: dict[str, str]) -> None:
     assert words(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # Uses that no one kind allows stand side by side: they may exclude each other.
+        ("{% for x in a %}{{ x.y }}{% endfor %}{{ a.b }}", "list of mappings with y or mapping with b"),
+        ("{% for x in a %}{{ x.y }}{% endfor %}{{ a.strip() }}", "text or list of mappings with y"),
+        ("{{ a(1) }}{{ a.b }}", "function of 1 argument or mapping with b"),
+        ("{% if a == 'x' %}{% elif a == 3 %}{% elif a %}{{ a.b }}{% endif %}",
+         "text, number or mapping with b"),
+        ("{% for x in a %}{{ x }}{% endfor %}{% for x in a %}{{ x + 1 }}{{ x.y }}{% endfor %}",
+         "list of numbers or mappings with y"),
+        # The template itself asks for the type.
+        ("{% if a is string %}{{ a }}{% else %}{% for x in a %}{{ x.y }}{% endfor %}{% endif %}",
+         "text or list of mappings with y"),
+        ("{% if a is not string %}{% for x in a %}{{ x.y }}{% endfor %}{% else %}{{ a }}{% endif %}",
+         "text or list of mappings with y"),
+        ("{% if a is string %}{{ a }}{% elif a is mapping %}{{ a.b }}{% endif %}", "text or mapping with b"),
+        ("{% if a is mapping %}{% for k in a %}{{ k }}{% endfor %}{% else %}{{ a }}{% endif %}",
+         "text, number, boolean or mapping"),
+        ("{{ a if a is string else a | join }}", "text or list"),
+        ("{{ a | tojson if a is not string else a }}", "any"),
+        ("{% if a is string %}{{ a }}{% else %}{{ a | tojson }}{% endif %}", "any"),
+        ("{% if a is string and b %}{{ a }}{% else %}{% for x in a %}{% endfor %}{% endif %}",
+         "text or list"),
+        ("{% if a is string or b %}{{ a }}{% else %}{{ a.c }}{% endif %}", "any"),
+        ("{% set t = a is string %}{% if t %}{{ a }}{% else %}{{ a.c }}{% endif %}", "any"),
+        ("{% if a is iterable and a is not string %}{% for x in a %}{{ x.y }}{% endfor %}{% endif %}",
+         "list of mappings with y"),
+        ("{% if a is none %}{% elif a is string %}{{ a }}{% else %}{{ a.b }}{% endif %}",
+         "text or mapping with b?"),
+        ("{% for m in a %}{% if m.c is string %}{{ m.c }}{% else %}{{ m.c.d }}{% endif %}{% endfor %}",
+         "list of mappings with c"),
+        (("- name: p\n{% if a is string %}\n- name: q\n  content: {{ a }}\n{% else %}\n- name: r\n"
+         "  content: {{ a.b }}\n{% endif %}\n"), "text or mapping with b"),
+    ],
+)  # fmt: skip
+def test_a_value_of_several_types_is_a_union(text: str, expected: str) -> None:
+    assert words(text)["a"] == expected
 
 
 @pytest.mark.parametrize(
@@ -185,6 +227,10 @@ PIECES = (
     "{% for b, a in c | groupby('g') %}\n",
     "{% set c = c | map(attribute='h') %}\n",
     "- name: {{ c[a].u }} {{ (b | first).t }}\n",
+    "{% if b is string %}\n",
+    "{% elif a is mapping and c is not iterable %}\n",
+    "{% if c[0].k is not mapping %}\n",
+    "- name: {{ b if b is string else b.w }} {{ c + 1 }} {{ a.strip() }}\n",
 )
 
 
@@ -235,6 +281,7 @@ def test_merging_is_the_same_in_any_order(first: object, second: object, third: 
     assert merged(one, two) == merged(two, one)
     assert merged(one, one) == one
     assert merged(merged(one, two), three) == merged(one, merged(two, three))
+    assert settled(settled(one)) == settled(one)
 
 
 @pytest.mark.parametrize(
@@ -242,7 +289,10 @@ def test_merging_is_the_same_in_any_order(first: object, second: object, third: 
     [
         ({"type": "string"}, Shape("text")),
         ({"type": ["string", "null"]}, Shape("text", optional=True)),
-        ({"type": ["string", "array"]}, Shape("any")),
+        ({"type": ["string", "array"]}, Shape("union", alternatives=(Shape("text"), Shape("list")))),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, Shape("text", optional=True)),
+        ({"oneOf": [{"type": "string"}, {"$ref": "#"}]}, Shape()),
+        ({"type": ["string", "number", "boolean"]}, Shape("scalar")),
         ({"items": {"type": "number"}}, Shape("list", element=Shape("number"))),
         ({"properties": {"a": {}}, "required": []}, Shape("mapping", keys=(("a", Shape()),))),
         ({"type": 3, "properties": 4}, Shape()),

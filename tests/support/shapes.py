@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from promptls.meaning.shape import UNKNOWN, Shape, declared_over, shape_of_schema
+from promptls.meaning.schema_shape import declared_over, shape_of_schema
+from promptls.meaning.shape import UNKNOWN, Shape
 from promptls.meaning.shapes import used_shapes
 from promptls.meaning.template import Template
 

@@ -48,9 +48,6 @@ _TEXT_METHODS: Final = frozenset(
      "zfill"}
 )  # fmt: skip
 _EITHER_METHODS: Final = frozenset({"copy", "count", "index", "pop"})
-TYPE_TESTS: Final = frozenset(
-    {"string", "number", "integer", "float", "boolean", "mapping", "sequence", "iterable", "callable"}
-)
 _ORDER: Final = frozenset({"<", "<=", ">", ">="})
 _ARITHMETIC: Final = frozenset({"-", "/", "//", "**"})
 TEST_SHAPES: Final = {

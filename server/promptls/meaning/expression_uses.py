@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from promptls.meaning.comparisons import compared
@@ -13,7 +15,6 @@ from promptls.meaning.demands import (
     NUMBER,
     TEST_SHAPES,
     TEXT,
-    TYPE_TESTS,
     arguments_of,
     filter_shape,
     operand_need,
@@ -35,7 +36,8 @@ from promptls.meaning.paths import (
     under_question,
     with_optional_end,
 )
-from promptls.meaning.shape import UNKNOWN, Shape
+from promptls.meaning.shape import OTHERS, UNKNOWN, Shape
+from promptls.meaning.type_tests import TYPE_TESTS, Narrowed, TypeTests, narrowed, type_tests
 from promptls.meaning.use import Event, Pass, Use
 from promptls.syntax.jinja.nodes import (
     Attribute,
@@ -65,6 +67,9 @@ class ExpressionUses:
         self.events: Final[list[Event]] = []
         self.call_block = ""
         self._asked: list[Path] = []
+        self._typed: list[Narrowed] = []
+        self._types = TypeTests()
+        self._is_last = False
 
     def emit(self, path: Path, shape: Shape, node: Expression, need: str = "") -> None:
         """Note that the value at `path`, which `node` gives, is used as `shape`."""
@@ -74,7 +79,23 @@ class ExpressionUses:
             path, shape, need = path[:-1], UNKNOWN, ""  # a text has elements with numbers too
         for asked in self._asked:
             path = under_question(path, asked)
+        for narrow in self._typed:
+            if len(narrow.path) <= len(path) and all(map(_same_key, narrow.path, path)):
+                shape = shape if len(narrow.path) < len(path) else narrowed(shape, (), narrow.kind)
         self.events.append(Use(path, shape, node.span, need))
+
+    @contextmanager
+    def telling(self, types: TypeTests, *, is_last: bool = False) -> Iterator[None]:
+        """While a condition is read: the tests in it that say which types its branches are for.
+
+        `is_last` where other types have been asked for before, so that a value of one of them must be there.
+        """
+        before = self._types, self._is_last
+        self._types, self._is_last = types, is_last
+        yield
+        self._types, self._is_last = before
+        for test in types.others:
+            self.emit(with_optional_end(path_of(test.target)), OTHERS, test.target)
 
     def use(self, node: Expression, shape: Shape, need: str = "") -> Path:
         """Note that what `node` gives is used as `shape`, and fails to be without `need`; the path to it."""
@@ -160,15 +181,21 @@ class ExpressionUses:
             self.events.append(Use(path_of(value), UNKNOWN, value.span, compared=tuple(constants)))
 
     def _conditional(self, node: Conditional, shape: Shape) -> None:
-        self.truth(node.test)
-        asked = len(self._asked)
+        types = type_tests(node.test)
+        with self.telling(types):
+            self.truth(node.test)
+        asked, typed = len(self._asked), len(self._typed)
         self._asked += asked_for(node.test)
+        self._typed += types.holds
         self.use(node.then, shape)
-        del self._asked[asked:]
+        del self._asked[asked:], self._typed[typed:]
         if node.otherwise is not None:
+            for each in types.told:
+                self.emit(with_optional_end(path_of(each.target)), OTHERS, each.target)
             self._asked += refused_by(node.test)
+            self._typed += types.fails
             self.use(node.otherwise, shape)
-            del self._asked[asked:]
+            del self._asked[asked:], self._typed[typed:]
 
     def _test(self, node: Test) -> None:
         path = path_of(node.target)
@@ -178,8 +205,11 @@ class ExpressionUses:
             self.emit(with_optional_end(path), UNKNOWN, node.target)
             self._on_the_way(node.target)
         else:
-            shape = ANY if node.name in TYPE_TESTS else TEST_SHAPES.get(node.name, UNKNOWN)
-            self.emit(path, shape, node.target)
+            is_told = any(node is each for each in self._types.told)
+            is_refused = any(node is each for each in self._types.refused)
+            shape = _type_asked_for(node.name, is_told=is_told, is_refused=is_refused)
+            may_lack = is_told and not self._is_last
+            self.emit(with_optional_end(path) if may_lack else path, shape, node.target)
             self._on_the_way(node.target)
         for argument in node.arguments:
             self.use(argument, UNKNOWN)
@@ -229,3 +259,20 @@ class ExpressionUses:
                 self.use(argument.value, shape)
             else:
                 self.use(argument, shape, need)
+
+
+def _same_key(step: Step, other: Step) -> bool:
+    return step.key == other.key
+
+
+def _type_asked_for(test: str, *, is_told: bool, is_refused: bool) -> Shape:
+    """What a test says of the value that it looks at.
+
+    `is_told` where branches depend on it alone, `is_refused` where the first of them is for other types.
+    """
+    kind = TYPE_TESTS.get(test)
+    if kind is None:
+        return TEST_SHAPES.get(test, UNKNOWN)
+    if not is_told:
+        return ANY
+    return Shape("unknown" if is_refused else kind, tested=frozenset({kind}))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from promptls.meaning.shape import UNKNOWN, Shape
+from promptls.meaning.shape import UNKNOWN, Shape, element_of, keys_of
 
 
 class Each(Enum):
@@ -133,9 +133,10 @@ def in_place(path: Path, shape: Shape) -> Iterator[tuple[Path, Shape]]:
         yield plain, UNKNOWN
     if not isinstance(path[-1].key, View):
         return
-    if shape.element is not None:
-        yield from in_place(extended(path, _ELEMENT), shape.element)
-    for name, below in shape.keys:
+    element = element_of(shape)
+    if element is not None:
+        yield from in_place(extended(path, _ELEMENT), element)
+    for name, below in keys_of(shape):
         yield from in_place(extended(path, Step(name)), replace(below, optional=False))
 
 

@@ -13,6 +13,8 @@ _TURNS: Final = 2
 """How many elements a list has: two show what a loop repeats."""
 _MOST_DOUBLED: Final = 3
 """How many lists inside each other have so many; those inside have one, or their number would explode."""
+_PREFERRED: Final = ("list", "mapping")
+"""What a value is that may be of several kinds: what shows most of the template."""
 _NOTHING: Final[Mapping[str, Any]] = {}
 
 
@@ -31,6 +33,8 @@ def _value(name: str, shape: Shape, schema: Mapping[str, Any], doubled: int) -> 
     for key in ("examples", "enum"):
         if isinstance(schema.get(key), list) and schema[key]:
             return schema[key][0]
+    if shape.kind == "union":
+        shape = next((each for each in shape.alternatives if each.kind in _PREFERRED), shape.alternatives[0])
     match shape.kind:
         case "number":
             return _number(schema)

@@ -11,7 +11,7 @@ from promptls.meaning.expression_paths import SAME_LIST
 from promptls.meaning.key_ways import way_of
 from promptls.meaning.paths import Each, Step
 from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, Resolver
-from promptls.meaning.shape import Shape
+from promptls.meaning.shape import Shape, element_of
 from promptls.meaning.shapes import resolved_each
 from promptls.meaning.template import Template
 from promptls.syntax.chunk import Chunk, kept
@@ -129,7 +129,7 @@ def shape_kind(shape: Shape | None, keys: tuple[str, ...]) -> str:
     for key in keys:
         if shape is None:
             break
-        shape = shape.key(key) if key else shape.element
+        shape = shape.key(key) if key else element_of(shape)
     return shape.kind if shape is not None else "unknown"
 
 

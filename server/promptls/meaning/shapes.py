@@ -11,7 +11,8 @@ from typing import Final
 
 from promptls.meaning.macro_flow import Flow, shapes_of_inputs
 from promptls.meaning.paths import Path, without_views
-from promptls.meaning.shape import Shape
+from promptls.meaning.settled_shapes import settled, settled_shapes
+from promptls.meaning.shape import Shape, element_of
 from promptls.meaning.template import Template
 from promptls.meaning.use import Bind, Close, Middle, Open, Pass, Rebind, Use
 from promptls.meaning.uses import chunk_uses, unplaced_events
@@ -23,6 +24,11 @@ from promptls.syntax.group import Group, chunks_from, derived, united
 def used_shapes(template: Template) -> Mapping[str, Shape]:
     """The shapes of all values that come from outside the template, by their uses alone."""
     return _shapes(template.source.root)
+
+
+def summed_uses(template: Template) -> Mapping[str, Shape]:
+    """The uses of all values that come from outside the template, side by side, as `merged` sums them up."""
+    return _uses(template.source.root)
 
 
 def flow_of(template: Template) -> Flow:
@@ -42,8 +48,8 @@ def shape_under(shapes: Mapping[str, Shape], path: Path) -> Shape | None:
     for step in path[1:]:
         if shape is None:
             return None
-        shape = shape.key(step.key) if isinstance(step.key, str) else shape.element
-    return shape
+        shape = shape.key(step.key) if isinstance(step.key, str) else element_of(shape)
+    return None if shape is None else settled(shape)
 
 
 def resolved_at(template: Template, path: Path, offset: int) -> Path:
@@ -153,8 +159,8 @@ def _joined_pieces(pieces: list[tuple[Piece, ...]]) -> tuple[Piece, ...]:
 def _summed(events: Sequence[Piece | Use]) -> tuple[Piece, ...]:
     """The uses in some events, summed up between those that the text around takes part in.
 
-    Uses of a name that contradict each other sum up to `any`, also where the text around would make the
-    name a view that some of them do not fit.
+    Uses of a name of other kinds stand side by side, also where the text around makes the name a view that
+    some of them do not fit.
     """
     loose = _loose(events)
     found: list[Piece] = []
@@ -213,4 +219,5 @@ stretches: Final = united(_of_chunk, _joined_pieces, of_tags=True)
 _bindings: Final = united(_bindings_of, _joined_pieces, of_tags=True)
 """Of those stretches what is bound for the text behind, and the blocks that begin or end there."""
 _flow: Final = derived(stretches, _flow_of)
-_shapes: Final = derived(_flow, lambda flow: shapes_of_inputs(flow, {}))
+_uses: Final = derived(_flow, lambda flow: shapes_of_inputs(flow, {}))
+_shapes: Final = derived(_uses, settled_shapes)

@@ -20,6 +20,7 @@ from promptls.meaning.expression_uses import ExpressionUses
 from promptls.meaning.parameter_roots import Parameter, caller_root, macro_root
 from promptls.meaning.paths import (
     Each,
+    Path,
     Step,
     View,
     ViewKind,
@@ -27,6 +28,7 @@ from promptls.meaning.paths import (
     with_optional_end,
 )
 from promptls.meaning.shape import UNKNOWN
+from promptls.meaning.type_tests import Narrowed, type_tests
 from promptls.meaning.use import Bind, Close, Event, Middle, Open
 from promptls.syntax.jinja.nodes import (
     Attribute,
@@ -72,14 +74,22 @@ class TagReader:
         return self._events
 
     def _condition(self, statement: Statement) -> None:
+        if statement.keyword == "elif":
+            self._events.append(Middle("elif"))
+        asked: list[Path] = []
+        refused: list[Path] = []
+        holds: list[Narrowed] = []
+        fails: list[Narrowed] = []
         for test in statement.expressions:
-            self._uses.truth(test)
-        asked = tuple(path for test in statement.expressions for path in asked_for(test))
-        refused = tuple(path for test in statement.expressions for path in refused_by(test))
-        if statement.keyword == "if":
-            self._events.append(Open("if", asked=asked, asked_else=refused))
-        else:
-            self._events.append(Middle("elif", asked, refused))
+            types = type_tests(test)
+            with self._uses.telling(types, is_last=statement.keyword == "elif"):
+                self._uses.truth(test)
+            asked += asked_for(test)
+            refused += refused_by(test)
+            holds += types.holds
+            fails += types.fails
+        told = (tuple(asked), tuple(refused), tuple(holds), tuple(fails))
+        self._events.append(Open("if", (), *told) if statement.keyword == "if" else Middle("elif", *told))
 
     def _loop(self, statement: Statement) -> None:
         target = statement.targets[0] if statement.targets else None

@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeAlias
 
 from promptls.meaning.paths import Path
 from promptls.meaning.shape import Shape
+from promptls.meaning.type_tests import Narrowed
 from promptls.text.span import Span
 
 
@@ -59,20 +60,30 @@ class Rebind(NamedTuple):
 
 
 class Open(NamedTuple):
-    """A block begins: what it binds inside, and the values that its `if` asks for, or its `else`."""
+    """A block begins: what it binds inside, and the values that its `if` asks for, or its `else`.
+
+    `typed` and `typed_else` say of which kinds values are there, by `is string` and the like.
+    """
 
     keyword: str
     bound: tuple[Bind, ...] = ()
     asked: tuple[Path, ...] = ()
     asked_else: tuple[Path, ...] = ()
+    typed: tuple[Narrowed, ...] = ()
+    typed_else: tuple[Narrowed, ...] = ()
 
 
 class Middle(NamedTuple):
-    """An `elif` or `else`, with the values that its condition asks for."""
+    """An `elif` or `else`, with the values that its condition asks for.
+
+    An `elif` comes twice: ahead of its condition, and behind it with what it asks for.
+    """
 
     keyword: str
     asked: tuple[Path, ...] = ()
     asked_else: tuple[Path, ...] = ()
+    typed: tuple[Narrowed, ...] = ()
+    typed_else: tuple[Narrowed, ...] = ()
 
 
 class Close(NamedTuple):

@@ -18,7 +18,8 @@ from promptls.meaning.paths import (
     under_question,
     without_views,
 )
-from promptls.meaning.shape import Shape, interned, merged
+from promptls.meaning.shape import OTHERS, Shape, interned, merged
+from promptls.meaning.type_tests import Narrowed, narrowed
 from promptls.meaning.use import Bind, Close, Middle, Open, Pass, Rebind
 
 _MOST_STEPS: Final = 20
@@ -38,6 +39,16 @@ class Later(NamedTuple):
 Piece: TypeAlias = Stretch | Later | Pass | Bind | Rebind | Open | Middle | Close
 
 
+class _Around(NamedTuple):
+    """What the conditions around a use ask for, and what they say of types."""
+
+    asked: tuple[Path, ...] = ()
+    typed: tuple[Narrowed, ...] = ()
+
+
+_NOTHING_AROUND: Final = _Around()
+
+
 class _Frame:
     """One open block: what its names stand for, and what its branch asks for.
 
@@ -45,19 +56,30 @@ class _Frame:
     name last stood for something else.
     """
 
-    __slots__ = ("asked", "asked_else", "keyword", "names", "told")
+    __slots__ = ("asked", "asked_else", "keyword", "names", "tested", "told", "typed", "typed_else")
 
-    def __init__(self, keyword: str, asked: tuple[Path, ...] = (), asked_else: tuple[Path, ...] = ()) -> None:
+    def __init__(
+        self,
+        keyword: str,
+        asked: tuple[Path, ...] = (),
+        asked_else: tuple[Path, ...] = (),
+        typed: tuple[Narrowed, ...] = (),
+        typed_else: tuple[Narrowed, ...] = (),
+    ) -> None:
         self.keyword = keyword
         self.names: dict[str, Path] = {}
         self.asked = asked
         self.asked_else = asked_else
+        self.typed = typed
+        self.typed_else = typed_else
+        self.tested = (*typed, *typed_else)
         self.told: dict[tuple[str, int], Shape] = {}
 
     def copied(self) -> _Frame:
         """The block with the names that it has now, and nothing noted in it."""
-        other = _Frame(self.keyword, self.asked, self.asked_else)
+        other = _Frame(self.keyword, self.asked, self.asked_else, self.typed, self.typed_else)
         other.names = self.names.copy()
+        other.tested = self.tested
         return other
 
 
@@ -69,17 +91,17 @@ class Walk:
 
     def __init__(self) -> None:
         self.frames: Final = [_Frame("")]
-        self.found: Final[dict[tuple[Path, int, tuple[Path, ...]], Shape]] = {}
+        self.found: Final[dict[tuple[Path, int, _Around], Shape]] = {}
         self.passes: Final[dict[Pass, None]] = {}
         self.waiting: Final[dict[tuple[Path, int], Shape]] = {}
         """The uses of values under keys that may be the elements of a loop around."""
-        self._asked: tuple[Path, ...] = ()
+        self._around = _NOTHING_AROUND
 
     def copied(self) -> Walk:
         """A walk that goes on from here by itself, and has found nothing yet."""
         other = Walk()
         other.frames[:] = [frame.copied() for frame in self.frames]
-        other._asked = self._asked
+        other._around = self._around
         return other
 
     def take(self, pieces: tuple[Piece, ...]) -> None:
@@ -111,18 +133,18 @@ class Walk:
         way = self.resolved(path)
         if way and not is_macro(way[0].key):
             if is_looked_up(way):
-                for question in self._asked:
+                for question in self._around.asked:
                     way = under_question(way, question)
                 self.waiting[way, id(shape)] = shape
             for place, told in in_place(way, shape):
-                self.found[place, id(told), self._asked] = told
+                self.found[place, id(told), self._around] = told
 
     def hand(self, handed: Pass) -> None:
         """Note what a call hands on, where what is called may be a macro."""
         callee = self.resolved(handed.callee)
         if callee:
             path = self.resolved(handed.path) if handed.path else ()
-            asked = (*self._all_resolved(handed.asked), *self._asked)
+            asked = (*self._all_resolved(handed.asked), *self._around.asked)
             self.passes[Pass(path, callee, handed.argument, handed.block, asked)] = None
 
     def resolved(self, path: Path) -> Path:
@@ -159,7 +181,11 @@ class Walk:
             self._bind(event.binds)
         elif isinstance(event, Open):
             frame = _Frame(
-                event.keyword, self._all_resolved(event.asked), self._all_resolved(event.asked_else)
+                event.keyword,
+                self._all_resolved(event.asked),
+                self._all_resolved(event.asked_else),
+                self._resolved_types(event.typed),
+                self._resolved_types(event.typed_else),
             )
             frame.names = {bind.name: self.resolved(bind.path) if bind.path else () for bind in event.bound}
             self.frames.append(frame)
@@ -168,7 +194,9 @@ class Walk:
         elif any(frame.keyword == event.keyword for frame in self.frames[1:]):
             while self._leave(self.frames.pop()) != event.keyword:
                 pass
-        self._asked = tuple(path for frame in self.frames for path in frame.asked)
+        asked = tuple([path for frame in self.frames for path in frame.asked])
+        typed = tuple([each for frame in self.frames for each in frame.typed])
+        self._around = _Around(asked, typed) if asked or typed else _NOTHING_AROUND
 
     def _bind(self, binds: tuple[Bind, ...]) -> None:
         ways = {bind.name: self.resolved(bind.path) if bind.path else () for bind in binds}
@@ -186,6 +214,13 @@ class Walk:
             frame.names[name] = ()
         frame.asked = (*frame.asked_else, *self._all_resolved(event.asked))
         frame.asked_else = (*frame.asked_else, *self._all_resolved(event.asked_else))
+        if event.keyword == "else":
+            for path in {each.path: None for each in frame.tested}:
+                self.found[path, id(OTHERS), _NOTHING_AROUND] = OTHERS
+        typed, typed_else = self._resolved_types(event.typed), self._resolved_types(event.typed_else)
+        frame.tested = (*frame.tested, *typed, *typed_else)
+        frame.typed = (*frame.typed_else, *typed)
+        frame.typed_else = (*frame.typed_else, *typed_else)
 
     def _leave(self, frame: _Frame) -> str:
         """What a branch has bound is known of no longer; the keyword of the block that ends."""
@@ -197,15 +232,23 @@ class Walk:
     def _all_resolved(self, paths: tuple[Path, ...]) -> tuple[Path, ...]:
         return tuple(way for path in paths if (way := without_views(self.resolved(path))))
 
+    def _resolved_types(self, typed: tuple[Narrowed, ...]) -> tuple[Narrowed, ...]:
+        """What is known of types, of values that are on no way through a view."""
+        found = [Narrowed(self.resolved(each.path), each.kind) for each in typed]
+        return tuple([each for each in found if each.path and without_views(each.path) == each.path])
+
     def shapes(self) -> dict[str, Shape]:
         """The shapes found, by the names of the variables."""
         made: dict[str, Shape] = {}
-        for (path, _, asked), shape in self.found.items():
+        for (path, _, around), shape in self.found.items():
             name = str(path[0].key)
             whole = shape_along(path, shape)
-            for question in asked:
+            for question in around.asked:
                 if question[0].key == name:
                     whole = guarded(whole, question[1:])
+            for each in around.typed:
+                if each.path[0].key == name:
+                    whole = narrowed(whole, each.path[1:], each.kind)
             made[name] = merged(made[name], whole) if name in made else whole
         return {name: interned(shape) for name, shape in made.items()}
 
@@ -235,6 +278,9 @@ def guarded(shape: Shape, path: Path) -> Shape:
     """The shape of a value where the one at the end of `path` has been asked for."""
     if not path:
         return _optional(shape)
+    if shape.kind == "union":
+        inside = [guarded(each, path) for each in shape.alternatives]
+        return replace(shape, alternatives=tuple(inside))
     if isinstance(path[0].key, str):
         keys = tuple(
             (name, guarded(below, path[1:]) if name == path[0].key else below) for name, below in shape.keys

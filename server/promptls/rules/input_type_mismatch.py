@@ -48,7 +48,8 @@ from typing import Any, Final
 
 from promptls.meaning.header import InputKey
 from promptls.meaning.paths import Path
-from promptls.meaning.shape import Shape, shape_of_schema
+from promptls.meaning.schema_shape import shape_of_schema
+from promptls.meaning.shape import Shape
 from promptls.meaning.shapes import resolved_uses, used_shapes
 from promptls.meaning.use import Use
 from promptls.rules.aspects import declarations, files, names, references, uses
@@ -110,7 +111,7 @@ def _mismatches(context: FileContext, typed: Mapping[str, InputKey]) -> Iterator
     if not doubtful:
         return
     uses = [use for use in resolved_uses(context.template) if use.path[0].key in doubtful]
-    tested = {_keys(use.path) for use in uses if use.shape.kind == "any"}
+    tested = {_keys(use.path) for use in uses if use.shape.kind == "any" or use.shape.tested}
     for use in uses:
         if any(_keys(use.path)[: len(other)] == other for other in tested):
             continue

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from promptls.meaning.shape import UNKNOWN, Shape, declared_over, shape_of_schema
+from promptls.meaning.schema_shape import declared_over, shape_of_schema
+from promptls.meaning.shape import UNKNOWN, Shape
 from promptls.text.span import Span
 from promptls.workspace.needs import needed_shapes, needs_of, passes_data, targets
 from promptls.workspace.python_names import functions_in

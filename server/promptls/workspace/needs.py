@@ -11,9 +11,11 @@ from typing import Final, NamedTuple
 
 from promptls.meaning.macro_flow import shapes_of_inputs
 from promptls.meaning.references import TemplateReference, template_references
+from promptls.meaning.schema_shape import declared_over, shape_of_schema
 from promptls.meaning.scopes import Resolver, chunk_events
-from promptls.meaning.shape import Shape, declared_over, merged, shape_of_schema
-from promptls.meaning.shapes import flow_of, shapes_at, used_shapes
+from promptls.meaning.settled_shapes import settled, settled_shapes
+from promptls.meaning.shape import Shape, merged
+from promptls.meaning.shapes import flow_of, shapes_at, summed_uses
 from promptls.meaning.template import Template
 from promptls.syntax.group import united
 from promptls.workspace.macro_calls import imported_macros
@@ -180,19 +182,19 @@ def needed_shapes(snapshot: Snapshot, path: str) -> Mapping[str, Shape]:
     What an included file declares goes before its uses. Variables that the file binds itself
     pass their uses in included files on to what they stand for.
     """
-    return _needed_shapes(snapshot, path, ())
+    return settled_shapes(_summed_uses(snapshot, path, ()))
 
 
-def _needed_shapes(snapshot: Snapshot, path: str, around: tuple[str, ...]) -> dict[str, Shape]:
+def _summed_uses(snapshot: Snapshot, path: str, around: tuple[str, ...]) -> dict[str, Shape]:
     template = snapshot.template(path)
     if template is None:
         return {}
     imported = imported_macros(snapshot, path)
-    found = dict(shapes_of_inputs(flow_of(template), imported) if imported else used_shapes(template))
+    found = dict(shapes_of_inputs(flow_of(template), imported) if imported else summed_uses(template))
     for reference, target in targets(snapshot, path):
         if target is None or target in (*around, path) or not passes_data(reference):
             continue
-        below = _needed_shapes(snapshot, target, (*around, path))
+        below = _summed_uses(snapshot, target, (*around, path))
         for name, shape in shapes_at(
             template, reference.span.start, _declared(snapshot, target, below)
         ).items():
@@ -205,6 +207,6 @@ def _declared(snapshot: Snapshot, path: str, used: Mapping[str, Shape]) -> dict[
     keys = template.declarations.inputs if template is not None else None
     declared = {key.name: shape_of_schema(key.schema) for key in keys or ()}
     return {
-        name: declared_over(declared[name], shape) if name in declared else shape
+        name: declared_over(declared[name], settled(shape)) if name in declared else shape
         for name, shape in used.items()
     }

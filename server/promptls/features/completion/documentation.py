@@ -19,7 +19,8 @@ from promptls.features.hover.hover import code, shown_value
 from promptls.features.hover.jinja_word import described_text
 from promptls.meaning.kind import Kind
 from promptls.meaning.references import TemplateReference
-from promptls.meaning.shape import UNKNOWN, declared_over, shape_of_schema
+from promptls.meaning.schema_shape import declared_over, shape_of_schema
+from promptls.meaning.shape import UNKNOWN
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rules.registry import RULES
 from promptls.syntax.jinja.builtins import (

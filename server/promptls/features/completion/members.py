@@ -17,8 +17,10 @@ from promptls.meaning.demands import TEXT_FILTERS
 from promptls.meaning.expression_paths import path_of
 from promptls.meaning.parameter_roots import is_no_input
 from promptls.meaning.paths import Each, Path, Step, View, extended
+from promptls.meaning.schema_shape import shape_of_schema, shape_of_value
 from promptls.meaning.scopes import Binding
-from promptls.meaning.shape import UNKNOWN, Shape, merged, shape_of_schema, shape_of_value
+from promptls.meaning.settled_shapes import settled
+from promptls.meaning.shape import UNKNOWN, Shape, keys_of, merged
 from promptls.meaning.shapes import flow_of, resolved_at, shape_under
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import chunks_where, union, united
@@ -201,12 +203,12 @@ def _members_at(request: Request, path: Path) -> tuple[dict[str, _Member], Shape
     shape: Shape | None = None
     for origin, known in _shapes(request, path):
         shape = known if shape is None else merged(shape, known)
-        for name, below in known.keys:
+        for name, below in keys_of(known):
             if origin == "used" and name and name == request.typed and _is_only_typed(request):
                 continue
             if name not in found:
                 found[name] = _Member(below, "" if origin == "used" else origin)
-    return found, shape
+    return found, None if shape is None else settled(shape)
 
 
 def _is_only_typed(request: Request) -> bool:

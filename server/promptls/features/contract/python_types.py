@@ -80,10 +80,12 @@ class _Classes:
             if all(value is None or isinstance(value, (str, int, bool)) for value in values):
                 return f"Literal[{', '.join(map(repr, values))}]"
             return "Any"
+        for word in ("anyOf", "oneOf"):
+            if isinstance(schema.get(word), list) and schema[word]:
+                return _joined([self.type_of(choice, name) for choice in schema[word]])
         kinds = schema.get("type")
         named = [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else []
-        types = [each for kind in named for each in self._of_type(str(kind), schema, name)]
-        return " | ".join(dict.fromkeys(types)) or "Any"
+        return _joined([each for kind in named for each in self._of_type(str(kind), schema, name)])
 
     def _of_type(self, kind: str, schema: Mapping[str, Any], name: str) -> list[str]:
         if kind == "array":
@@ -94,6 +96,19 @@ class _Classes:
         if kind == "object":
             return [f"dict[str, {self.type_of(schema.get('additionalProperties'), f'{name}Value')}]"]
         return ["int", "float"] if kind == "number" else [_SCALARS.get(kind, "Any")]
+
+
+def _joined(types: list[str]) -> str:
+    """The type of values of one of some types; `Any` where there is none, or one of them is anything."""
+    single = [each for joined in types for each in _split(joined)]
+    return "Any" if "Any" in single else " | ".join(dict.fromkeys(single)) or "Any"
+
+
+def _split(joined: str) -> list[str]:
+    """The types of a union, where it stands in no brackets."""
+    if joined.count("[") == joined.count("]") == 0:
+        return joined.split(" | ")
+    return [joined]
 
 
 def class_name(text: str) -> str:

@@ -69,11 +69,13 @@ def input_schema(each: NeededInput, given: Iterable[Mapping[str, Any]]) -> dict[
 
 
 def _types(value: Any) -> set[str]:
-    return set(map(str, value if isinstance(value, list) else [value])) - {"null"}
+    return set(map(str, _listed(value))) - {"null"}
 
 
 def schema_of_shape(shape: Shape) -> dict[str, Any]:
     """The schema of the values of a shape; of `any` and `unknown` one that accepts everything."""
+    if shape.kind == "union":
+        return _schema_of_union(shape)
     kind = _TYPES.get(shape.kind)
     if kind is None or any(below.kind == "callable" for _, below in shape.keys):
         return {}  # what has methods is an object of a class
@@ -91,6 +93,22 @@ def schema_of_shape(shape: Shape) -> dict[str, Any]:
         if shape.element is not None:
             schema["additionalProperties"] = schema_of_shape(shape.element)
     return schema
+
+
+def _schema_of_union(shape: Shape) -> dict[str, Any]:
+    """The schema of a value that is of one of several shapes."""
+    choices = [schema_of_shape(each) for each in shape.alternatives]
+    if not all(choices):
+        return {}
+    if shape.optional:
+        choices.append({"type": "null"})
+    if all(choice.keys() == {"type"} for choice in choices):
+        return {"type": [kind for choice in choices for kind in _listed(choice["type"])]}
+    return {"anyOf": choices}
+
+
+def _listed(kinds: Any) -> list[Any]:
+    return kinds if isinstance(kinds, list) else [kinds]
 
 
 def given_data(snapshot: Snapshot, path: str) -> tuple[Mapping[str, Any], ...]:

@@ -1,0 +1,53 @@
+"""What one value can be by all of its uses, which are summed up side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final
+
+from promptls.meaning.shape import ELSE, SCALARS, Shape, alternatives_of, union_of
+
+_KEY_KINDS: Final = frozenset({"unknown", "scalar", "text"})
+"""What the keys of a mapping are taken for by their uses."""
+
+
+def settled_shapes(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
+    """Some shapes by name, each as `settled` says it."""
+    return {name: settled(shape) for name, shape in shapes.items()}
+
+
+@lru_cache(maxsize=4096)
+def settled(shape: Shape) -> Shape:
+    """What a value can be that is used in these ways; a settled shape is given back as it is.
+
+    Whatever can be printed need not be a scalar, and what a loop goes through for texts may be a mapping.
+    Of uses that no one kind allows any kind is left: they may stand in branches that exclude each other.
+    Where the template itself asks for the type, printed values stand beside the types that it asks for;
+    where it has a branch for all others and says nothing of them there, the value may be anything.
+    """
+    if shape.kind in {"unknown", "any"}:
+        return shape
+    found = {each.kind: _inside(each) for each in alternatives_of(shape)}
+    if ELSE in shape.tested and found.keys() <= shape.tested:
+        return Shape("any", optional=shape.optional, tested=shape.tested)
+    if "scalar" in found and shape.tested:
+        found = {kind: each for kind, each in found.items() if kind == "scalar" or kind not in SCALARS}
+    elif len(found) > 1:
+        found.pop("scalar", None)
+    if "list" in found and "mapping" in found and _holds_keys(found["list"]) and not shape.tested:
+        del found["list"]
+    return union_of(found.values(), optional=shape.optional, tested=shape.tested)
+
+
+def _inside(shape: Shape) -> Shape:
+    """A shape of one kind, whose keys and elements are settled."""
+    if not shape.keys and shape.element is None:
+        return shape
+    keys = tuple([(name, settled(below)) for name, below in shape.keys])
+    return replace(shape, keys=keys, element=None if shape.element is None else settled(shape.element))
+
+
+def _holds_keys(shape: Shape) -> bool:
+    return shape.element is None or shape.element.kind in _KEY_KINDS
