@@ -102,6 +102,16 @@ FIXES = {
         "- name: a\n  expected_template_data_keys: [b, c]\n  content: '{{ b }}{{ c }}'\n",
         "Add `c`",
     ),
+    "a printed priority loses its quotes": (
+        "- name: a\n  truncation_priority: '{{ b }}'\n  content: c\n",
+        "- name: a\n  truncation_priority: {{ b }}\n  content: c\n",
+        "Remove the quotes",
+    ),
+    "a printed content is quoted": (
+        "- name: a\n  content: {{ 5 if b else 'c' }}\n",
+        "- name: a\n  content: \"{{ 5 if b else 'c' }}\"\n",
+        "Quote it",
+    ),
     "a role is written where not even a colon stands": (
         "- {name: a, content: b, role}\n",
         "- {name: a, content: b, role: user}\n",

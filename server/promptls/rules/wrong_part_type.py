@@ -4,7 +4,8 @@
 
 Reports a written-out `truncation_priority` that is no number, `sections` that are no list,
 `expected_template_data_keys` that are no list, and `content`, also that of a section, that YAML reads
-as a number, a date or a truth value.
+as a number, a date or a truth value. Where Jinja prints the value, what is written out in the tag counts, in each
+branch of a condition, and so does nothing where a condition has no `else`.
 
 ## Why is this bad?
 
@@ -37,7 +38,15 @@ from typing import Final
 
 from promptls.meaning.contents import chunk_contents
 from promptls.meaning.parts import chunk_items
-from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
+from promptls.rules.aspects import names
+from promptls.rules.printed_types import (
+    BOUND_PRIORITIES,
+    WORDS,
+    bound_priorities,
+    printed_contents,
+    printed_values_of_keys,
+)
+from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
@@ -45,7 +54,6 @@ from promptls.text.span import Span
 
 _LOADED = frozenset({"", "str", "int", "float", "bool", "null", "timestamp", "binary", "merge", "value"})
 """The tags of scalars that libyaml's safe loader knows."""
-_WORDS = {"int": "a number", "float": "a number", "bool": "a truth value", "timestamp": "a date"}
 
 
 def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
@@ -61,10 +69,17 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
                 yield Finding(entry.key.span, "`truncation_priority` is a number; truncation fails on null")
     for content in chunk_contents(chunk):
         value = content.value
-        if value.tag in _WORDS and not value.dynamic and not value.span.is_empty():
+        if value.tag in WORDS and not value.dynamic and not value.span.is_empty():
             quoted = Fix("Quote it", (_quoted(chunk, value.span),), preferred=True)
-            message = f"YAML reads this content as {_WORDS[value.tag]}; quote it to send it as text"
+            message = f"YAML reads this content as {WORDS[value.tag]}; quote it to send it as text"
             yield Finding(value.span, message, (quoted,))
+    yield from printed_values_of_keys(chunk)
+    yield from printed_contents(chunk)
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """The values of the wrong type that variables of the file give parts."""
+    yield from bound_priorities(context)
 
 
 def _of_key(chunk: Chunk, entry: Entry) -> Iterator[Finding]:
@@ -130,6 +145,8 @@ RULE = Rule(
     severity="error",
     module=__name__,
     kinds=PARTS_KINDS,
+    check=check,
+    looks_at=(BOUND_PRIORITIES.aspect, names),
     check_chunk=check_chunk,
     reads_prose=False,
 )
