@@ -85,3 +85,13 @@ def test_every_beginning_of_a_file_has_an_outline_inside_its_text(end: int) -> N
     for symbol in document_symbols(opened(text)[0], PATH):
         assert 0 <= symbol.span.start <= symbol.span.end <= end
         assert 0 <= symbol.name_span.start <= symbol.name_span.end <= end
+
+
+def test_a_part_holds_the_lines_at_its_end_on_which_only_tags_stand() -> None:
+    text = "- name: a\n  content: |\n    Hello\n    {{ x }}\n\n"
+    text += "- name: b\n  sections:\n    - content: |\n        {{ y }}\n"
+
+    first, second = document_symbols(opened(text)[0], PATH)
+
+    assert text[first.span.start : first.span.end].endswith("{{ x }}")
+    assert text[second.children[0].span.start : second.span.end].endswith("{{ y }}")

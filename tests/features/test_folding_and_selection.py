@@ -52,6 +52,34 @@ def test_header_examples_comments_branches_parts_and_texts_fold_by_lines() -> No
     ]  # fmt: skip
 
 
+ENDING = """\
+- name: a
+  content: |
+    {% if x %}
+    Hello
+    {% endif %}
+    {{ x }}
+    {# a note #}
+- name: b
+  sections:
+    - name: s
+      content: |
+        {{ x }}
+"""
+
+
+def test_lines_at_the_end_of_a_text_on_which_only_tags_stand_fold_with_it() -> None:
+    assert folded_lines(ENDING) == [(1, 7), (2, 7), (3, 4), (8, 12), (9, 12), (10, 12), (11, 12)]
+
+
+def test_a_selection_grows_from_such_a_line_to_its_text_and_part() -> None:
+    lines = [
+        ENDING.count("\n", span.start, span.end) + 1
+        for span in selections(opened(ENDING)[0], PATH, ENDING.index("{{ x"))
+    ]
+    assert [count for count in dict.fromkeys(lines) if count > 1] == [6, 7, 13]
+
+
 def test_of_too_many_folds_the_largest_are_kept() -> None:
     assert folded_lines(PROMPT, 3) == [(11, 23), (12, 19), (13, 19)]
 

@@ -34,6 +34,11 @@ def check_no_hover(fixture: str) -> None:
     assert hover(snapshot, str(ROOT / MAIN), files[MAIN].cursor, None) is None
 
 
+def test_the_text_of_a_template_is_counted_with_the_tags_at_its_end() -> None:
+    check_hover("- name: fi<CURSOR>rst\n  content: |\n    {{ x }}\n", "- template text: 3 tokens")
+    check_hover("- name: fi<CURSOR>rst\n  content: '{{ x }}'\n", "- template text: 3 tokens")
+
+
 def test_a_part_tells_its_tokens_and_the_running_total() -> None:
     check_hover(
         """\

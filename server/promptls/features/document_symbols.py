@@ -9,6 +9,7 @@ from typing import Final, Literal
 from promptls.meaning.kind import Kind
 from promptls.meaning.parts import Part, chunk_items
 from promptls.meaning.template import Template
+from promptls.meaning.value_lines import written_end
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import chunks_from, chunks_where, united
 from promptls.syntax.jinja.file_blocks import blocks_across, blocks_inside
@@ -121,10 +122,11 @@ def _part(chunk: Chunk, part: Part) -> Symbol:
     name_span = value.span if value else Span(part.span.start, part.span.start)
     name = part.name or chunk.text[name_span.start : name_span.end].strip().strip("\"'")
     role = scalar_text(part.value("role")) or ""
-    return Symbol(name, "part", part.span, name_span, role, tuple(_sections(part)))
+    span = Span(part.span.start, max(part.span.end, written_end(chunk, part.entries)))
+    return Symbol(name, "part", span, name_span, role, tuple(_sections(chunk, part)))
 
 
-def _sections(part: Part) -> Iterator[Symbol]:
+def _sections(chunk: Chunk, part: Part) -> Iterator[Symbol]:
     sections = part.value("sections")
     if not isinstance(sections, Sequence):
         return
@@ -132,7 +134,8 @@ def _sections(part: Part) -> Iterator[Symbol]:
         if isinstance(item, Mapping):
             value = item.value("name")
             name_span = value.span if value else Span(item.span.start, item.span.start)
-            yield Symbol(scalar_text(value) or f"section {number}", "section", item.span, name_span)
+            span = Span(item.span.start, max(item.span.end, written_end(chunk, item.entries)))
+            yield Symbol(scalar_text(value) or f"section {number}", "section", span, name_span)
 
 
 def _jinja(template: Template) -> Iterator[Symbol]:

@@ -9,6 +9,7 @@ from typing import Final, Literal, NamedTuple
 from promptls.meaning.kind import Kind
 from promptls.meaning.parts import chunk_items
 from promptls.meaning.template import Template
+from promptls.meaning.value_lines import written_end
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import Piece
 from promptls.syntax.jinja.file_blocks import FileBlock, blocks_across, blocks_inside, with_ends_of_blocks
@@ -86,20 +87,27 @@ def _of_header(template: Template) -> Iterator[Fold]:
     yield from _of_entries(header.tree)
 
 
-def _of_entries(tree: Node | None) -> Iterator[Fold]:
-    """The values of a mapping's keys, and the items of lists in it, such as examples."""
+def _of_entries(tree: Node | None, chunk: Chunk | None = None) -> Iterator[Fold]:
+    """The values of a mapping's keys, and the items of lists in it, such as examples.
+
+    Those of a `chunk` reach as far as they are written, whatever Jinja makes of it.
+    """
     stack: list[Node] = [tree] if tree is not None else []
     while stack:
         node = stack.pop()
         if isinstance(node, Sequence):
             for item in node.items:
                 if not isinstance(item, Scalar):
-                    yield Fold(Span(item.span.start, item.span.end))
+                    end = item.span.end
+                    if chunk is not None and isinstance(item, Mapping):
+                        end = written_end(chunk, item.entries)
+                    yield Fold(Span(item.span.start, end))
                     stack.append(item)
         elif isinstance(node, Mapping):
             for entry in node.entries:
                 if entry.value.span.start >= entry.key.span.end:  # an alias stands where its anchor does
-                    yield Fold(Span(entry.key.span.end, entry.value.span.end))
+                    end = entry.value.span.end if chunk is None else written_end(chunk, (entry,))
+                    yield Fold(Span(entry.key.span.end, end))
                     if not isinstance(entry.value, Scalar):
                         stack.append(entry.value)
 
@@ -135,16 +143,11 @@ def _in_chunk(chunk: Chunk) -> Iterator[Fold]:
         yield from _of_block(block)
     for part in chunk_items(chunk).parts:
         name = part.name
-        end = _written_end(chunk, part.span)
+        end = with_ends_of_blocks(chunk, Span(part.span.start, written_end(chunk, part.entries))).end
         yield Fold(Span(part.span.start, end), "region", text=f" {name} …" if name else "…")
         for entry in part.entries:
-            for fold in _of_entries(Mapping(part.span, (entry,))):
+            for fold in _of_entries(Mapping(part.span, (entry,)), chunk):
                 yield fold._replace(span=with_ends_of_blocks(chunk, fold.span))
-
-
-def _written_end(chunk: Chunk, span: Span) -> int:
-    bare = Span(span.start, span.start + len(chunk.text[span.start : span.end].rstrip()))
-    return with_ends_of_blocks(chunk, bare).end
 
 
 def _of_block(block: FileBlock) -> Iterator[Fold]:

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from promptls.meaning.parts import chunk_items
 from promptls.meaning.template import Template
+from promptls.meaning.value_lines import written_end
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.file_blocks import FileBlock, blocks_around, blocks_inside, with_ends_of_blocks
 from promptls.syntax.jinja.nodes import Attribute, Filter, Keyword, Statement, Test, walk
@@ -68,7 +69,10 @@ def _in_chunk(chunk: Chunk, offset: int) -> Iterator[Span]:
         if block.span.contains(offset):
             yield from _block(block)
     for part in chunk_items(chunk).parts:
-        yield with_ends_of_blocks(chunk, part.span)
+        end = max(part.span.end, written_end(chunk, part.entries))
+        yield with_ends_of_blocks(chunk, Span(part.span.start, end))
+        for entry in part.entries:
+            yield with_ends_of_blocks(chunk, Span(entry.key.span.start, written_end(chunk, (entry,))))
     for root in chunk_yaml(chunk).roots:
         for span in _nodes(root, chunk.text, lambda span: with_ends_of_blocks(chunk, span).contains(offset)):
             yield with_ends_of_blocks(chunk, span)

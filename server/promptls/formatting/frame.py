@@ -13,11 +13,12 @@ import re
 from bisect import bisect_left
 from typing import Final, NamedTuple
 
-from promptls.formatting.frame_lines import line_start, merged, scalar_texts, value_end
+from promptls.formatting.frame_lines import merged, scalar_texts
 from promptls.formatting.gaps import gap_edits, is_blank, is_silent
 from promptls.formatting.key_spacing import key_edits
 from promptls.formatting.proof import same_yaml
 from promptls.meaning.parts import chunk_items
+from promptls.meaning.value_lines import line_start, value_end
 from promptls.rules.rule import Edit
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.blocks import chunk_blocks

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final
 
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.jinja.tag import Tag
-from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.lines import line_end
 from promptls.text.span import Span
@@ -52,41 +50,3 @@ def _scalars(node: Node, depth: int) -> Iterator[Scalar]:
         inside = tuple(part for entry in node.entries for part in (entry.key, entry.value))
     for each in inside:
         yield from _scalars(each, depth + 1)
-
-
-def value_end(chunk: Chunk, entry: Entry) -> int:
-    """The start of the line behind an entry.
-
-    Lines under a block scalar that are indented as its text belong to it, whatever Jinja makes of them.
-    """
-    key, value = entry.key.span, entry.value
-    end = position = next_line(chunk.text, max(key.end, value.span.end))
-    if not isinstance(value, Scalar) or value.style not in {"|", ">"}:
-        return end
-    column = key.start - line_start(chunk, key.start)
-    while position < len(chunk.text):
-        line = chunk.text[position : line_end(chunk.text, position)]
-        indented = len(line) - len(line.lstrip(" "))
-        if line.strip() and indented <= column:
-            break
-        first = bisect_left(chunk.tags, position, key=_tag_start)
-        behind = bisect_left(chunk.tags, position + len(line), lo=first, key=_tag_start)
-        position = next_line(chunk.text, chunk.tags[behind - 1].span.end if behind > first else position)
-        if line.strip():
-            end = position
-    return end
-
-
-def _tag_start(tag: Tag) -> int:
-    return tag.span.start
-
-
-def next_line(text: str, offset: int) -> int:
-    """The start of the line behind the one that holds `offset`, or the end of the text."""
-    end = line_end(text, offset)
-    return end + (2 if text[end : end + 2] == "\r\n" else 1) if end < len(text) else end
-
-
-def line_start(chunk: Chunk, offset: int) -> int:
-    """The start of the line that a key stands on."""
-    return max(chunk.text.rfind("\n", 0, offset), chunk.text.rfind("\r", 0, offset)) + 1

@@ -15,12 +15,13 @@ from promptls.meaning.example import Example
 from promptls.meaning.parts import Part, chunk_items
 from promptls.meaning.prefix import unstable_prefixes
 from promptls.meaning.template import PlacedPart, Template
+from promptls.meaning.value_lines import written_end
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering
 from promptls.rendering.part_names import name_pattern
 from promptls.rendering.samples import PLACEHOLDERS, Sample
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.yaml.nodes import key_text
+from promptls.syntax.yaml.nodes import Scalar, key_text
 from promptls.text.span import Span
 from promptls.tokens.encodings import is_approximate
 from promptls.workspace.request_prefix import request_prefixes
@@ -146,7 +147,7 @@ def part_place(placed: PlacedPart, key: str = "name") -> Span:
 
 
 def template_text(template: Template, placed: PlacedPart) -> str:
-    """The part's content as the template has it, Jinja and all, without the block's indentation."""
+    """The part's content as the template has it, Jinja and all, without YAML's quotes and indentation."""
     return _part_texts(template.source.located(placed.start).chunk)[placed.part.span]
 
 
@@ -160,9 +161,13 @@ def _part_text(chunk: Chunk, part: Part) -> str:
     texts = []
     for entry in part.entries:
         if key_text(entry) in {"content", "sections"}:
-            text = chunk.text[entry.value.span.start : entry.value.span.end]
-            first, line_end, rest = text.partition("\n")
-            texts.append(first + line_end + dedent(rest) if first.strip() in {"|", ">"} else dedent(text))
+            text = chunk.text[entry.value.span.start : written_end(chunk, (entry,))]
+            style = entry.value.style if isinstance(entry.value, Scalar) else ""
+            if style in {"|", ">"}:
+                text = text.partition("\n")[2]
+            elif style in {"'", '"'}:
+                text = text.removeprefix(style).removesuffix(style)
+            texts.append(dedent(text))
     return "\n".join(texts)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from promptls.formatting.frame_lines import next_line, value_end
 from promptls.meaning.parts import Part, chunk_items
+from promptls.meaning.value_lines import next_line, value_end
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.text.span import Span

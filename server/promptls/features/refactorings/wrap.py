@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.features.refactorings.refactoring import Change, Offer, Place, line_break, refused
-from promptls.formatting.frame_lines import scalar_texts, value_end
+from promptls.formatting.frame_lines import scalar_texts
 from promptls.formatting.gaps import is_blank
 from promptls.meaning.kind import Kind
 from promptls.meaning.parts import chunk_items
+from promptls.meaning.value_lines import value_end
 from promptls.rules.rule import Edit
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import block_tags
