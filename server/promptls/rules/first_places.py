@@ -13,7 +13,7 @@ from promptls.meaning.contents import before_printing, before_typing
 from promptls.rules.rule import FileContext
 from promptls.rules.suppression import silenced
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.group import chunks_where, united
+from promptls.syntax.group import Group, Piece, chunks_where, united
 
 Item = TypeVar("Item")
 Subject = TypeVar("Subject", bound=Hashable)
@@ -32,6 +32,13 @@ class Noticed(NamedTuple, Generic[Item]):
         if not self.others:
             return ""
         return f", and {self.others} more {one if self.others == 1 else many} in this file"
+
+
+class _Places(NamedTuple):
+    """How often a subject stands in a piece, and the number of the child that has its first place."""
+
+    times: int
+    first: int
 
 
 class FirstPlaces(Generic[Subject, Item]):
@@ -82,15 +89,19 @@ class FirstPlaces(Generic[Subject, Item]):
                     if about is None or about(subject):
                         yield Noticed(located.chunk, located.start, item, 0)
             return
-        for subject, count in counts.items():
+        for subject, places in counts.items():
             if about is None or about(subject):
-                yield self._first(context, subject, count)
+                yield self._first(source.root, subject, places.times)
 
-    def _first(self, context: FileContext, subject: Subject, count: int) -> Noticed[Item]:
-        root = context.template.source.root
-        located = next(chunks_where(root, lambda piece: subject in self._counts(piece)))
-        item, weight = next((i, n) for known, i, n in self._things(located.chunk) if known == subject)
-        return Noticed(located.chunk, located.start, item, count - weight)
+    def _first(self, root: Group, subject: Subject, count: int) -> Noticed[Item]:
+        piece: Piece = root
+        start = 0
+        while not isinstance(piece, Chunk):
+            child = self._counts(piece)[subject].first
+            start += piece.starts[child]
+            piece = piece.children[child]
+        item, weight = next((i, n) for known, i, n in self._things(piece) if known == subject)
+        return Noticed(piece, start, item, count - weight)
 
     def _things(self, chunk: Chunk) -> tuple[tuple[Subject, Item, int], ...]:
         known = chunk.kept.get(self)
@@ -98,7 +109,7 @@ class FirstPlaces(Generic[Subject, Item]):
             known = chunk.kept[self] = tuple(self._in_chunk(chunk))
         return known  # type: ignore[return-value]  # put there above
 
-    def _counted(self, chunk: Chunk) -> dict[Subject, int]:
+    def _counted(self, chunk: Chunk) -> dict[Subject, _Places]:
         before = None
         if not self._reads_prose:
             before = before_typing(chunk) if self._reads_values else before_printing(chunk)
@@ -107,12 +118,15 @@ class FirstPlaces(Generic[Subject, Item]):
         found: dict[Subject, int] = {}
         for subject, _, number in self._things(chunk):
             found[subject] = found.get(subject, 0) + number
-        return found
+        return {subject: _Places(count, 0) for subject, count in found.items()}
 
 
-def _summed(counts: list[dict[Subject, int]]) -> dict[Subject, int]:
-    found: dict[Subject, int] = {}
-    for each in counts:
-        for subject, number in each.items():
-            found[subject] = found.get(subject, 0) + number
+def _summed(counts: list[dict[Subject, _Places]]) -> dict[Subject, _Places]:
+    found: dict[Subject, _Places] = {}
+    for child, each in enumerate(counts):
+        for subject, (times, _) in each.items():
+            known = found.get(subject)
+            found[subject] = (
+                _Places(times, child) if known is None else _Places(known.times + times, known.first)
+            )
     return found
