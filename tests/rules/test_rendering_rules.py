@@ -42,6 +42,8 @@ FOUND = {
     "-- c.yml.j2 --\n- name: c\n  content: {{ x }}\n",
     "an include that is indented": "-- main.yml.j2 --\n- name: a\n  content: b\n  {% include 'c.yml.j2' %}\n             ^^^^^^^^^^ rendered-yaml: with placeholders, the rendered text is no YAML at its line 3, `- name: c`: while parsing a block mapping, did not find expected key; of what is included, only the first line is indented (`{% filter indent(4) %}` indents all)\n"
     "-- c.yml.j2 --\n- name: c\n  content: d\n- name: e\n  content: f\n",
+    "a text of several lines that a content includes": "-- main.yml.j2 --\n- name: a\n  content: |\n    b\n    {% include 'c.yml.j2' %}\n               ^^^^^^^^^^ rendered-yaml: with placeholders, the rendered text is no YAML at its line 5, `two: three`: while parsing a block collection, did not find expected '-' indicator; of what is included, only the first line is indented (`{% filter indent(4) %}` indents all)\n    d\n"
+    "-- c.yml.j2 --\none: two: three\ntwo: three\n",
     "an item that is no mapping, where there are no inputs": "- name: a\n  content: b\n- just a text\n^^^^^^^^^^^^^ rendered-yaml\n",
     "an unknown key that a tag prints": example("colour")
     + "- name: a\n  content: b\n  {{ x }}: red\n  ^^^^^^^ rendered-yaml\n",

@@ -3,8 +3,9 @@
 ## What it does
 
 Looks at statements and comments that stand alone on a line of a block scalar (`|`): points at the first of
-the file, and counts the others. Where its severity is set higher, it points into each content. A line at the very beginning or end of the content, which Prompt Poet strips, is left alone, and so
-is a tag that trims its line (`{%-`).
+the file, and counts the others. Where its severity is set higher, it points into each content. A line at
+the very beginning or end of the content, which Prompt Poet strips, is left alone, and so are a tag that
+trims its line (`{%-`) and an `include`, which prints something there.
 
 ## Why is this bad?
 
@@ -122,7 +123,11 @@ def _tag_lines(chunk: Chunk, tags: list[Tag]) -> Iterator[_TagLine]:
     for line, indexes in by_line.items():
         on_line = [tags[index] for index in indexes]
         if any(
-            tag.kind not in {"statement", "comment"} or tag.unclosed or tag.trims_before or tag.trims_after
+            tag.kind not in {"statement", "comment"}
+            or tag.unclosed
+            or tag.trims_before
+            or tag.trims_after
+            or _prints(tag)
             for tag in on_line
         ):
             continue
@@ -140,6 +145,13 @@ def _tag_lines(chunk: Chunk, tags: list[Tag]) -> Iterator[_TagLine]:
         if behind and behind.trims_before and not chunk.text[end : behind.span.start].strip():
             continue
         yield _TagLine(line, tuple(on_line))
+
+
+def _prints(tag: Tag) -> bool:
+    """Whether something may come out where the tag stands, be it a value or what is included."""
+    if tag.kind == "statement":
+        return tag_tree(tag).statement.keyword == "include"
+    return tag.kind in {"output", "raw"}
 
 
 def _is_between(chunk: Chunk, line: _TagLine, shown: list[int]) -> bool:
@@ -164,7 +176,7 @@ def _shown_lines(chunk: Chunk, content: Content, tags: list[Tag]) -> list[int]:
     """The lines of a content on which something comes out, in order."""
     start = content.value.span.start
     begin = line_end(chunk.text, start)
-    shown = {_line_of(chunk, tag.span.start) for tag in tags if tag.kind in {"output", "raw"}}
+    shown = {_line_of(chunk, tag.span.start) for tag in tags if _prints(tag)}
     position = begin
     for tag in chunk.tags:
         if begin <= tag.span.start < content.value.span.end:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from promptls.meaning.contents import chunk_contents
+from promptls.meaning.contents import chunk_contents, column_of
 from promptls.meaning.kind import Kind
 from promptls.meaning.references import TemplateReference
 from promptls.meaning.template import Template
@@ -80,14 +81,16 @@ def _place_in(chunk: Chunk, offset: int, keyword: str) -> str:
         if pair.keyword in _ELSEWHERE
     ):
         return "elsewhere"
-    start = chunk.text.rfind("\n", 0, offset) + 1
-    is_indented = chunk.text[start : start + 1] in {" ", "\t"}
+    line = bisect_right(chunk.line_starts, offset) - 1
+    start = chunk.line_starts[line]
+    indent = offset - start - len(chunk.text[start:offset].lstrip(" \t"))
     for content in chunk_contents(chunk):
         # A block scalar whose last lines are nothing but tags ends, as YAML has it, ahead of them.
-        if content.value.span.start <= offset < content.end and (is_indented or start <= content.key.start):
+        is_inside = start <= content.key.start or indent > column_of(chunk, content.key.start)
+        if is_inside and content.value.span.start <= offset < content.end:
             return "text"
     # What stands around the place cannot be told while the YAML there is broken.
-    return "elsewhere" if is_indented and chunk_yaml(chunk).problems else "frame"
+    return "elsewhere" if indent and chunk_yaml(chunk).problems else "frame"
 
 
 def section_kind(snapshot: Snapshot, path: str) -> Kind:
