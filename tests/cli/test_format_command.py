@@ -52,6 +52,16 @@ def test_a_file_with_errors_is_named_and_left(folder: Path, capsys: pytest.Captu
     assert "at b.yml.j2:2:12" in shown.err
 
 
+def test_in_a_text_that_a_content_includes_only_the_tags_are_laid_out(folder: Path) -> None:
+    include = "{% filter indent(4) %}{% include 's.yml.j2' %}{% endfilter %}"
+    (folder / "a.yml.j2").write_text(f"- name: a\n  content: |\n    {include}\n")
+    (folder / "s.yml.j2").write_text("Rules:  be: kind\n-   {{x}}\n")
+
+    assert main(["format"]) == 0
+
+    assert (folder / "s.yml.j2").read_text() == "Rules:  be: kind\n-   {{ x }}\n"
+
+
 def test_a_file_that_is_no_utf_8_is_named_and_left(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "a.yml.j2").write_bytes(LOOSE.encode() + b"# \xff\n")
 

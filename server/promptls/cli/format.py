@@ -88,11 +88,13 @@ def _formatted(snapshot: Snapshot, path: str) -> FormattedFile:
     from promptls.meaning.kind import Kind
 
     template = snapshot.template(path)
-    if template is None or snapshot.kind(path) is Kind.OTHER:
+    kind = snapshot.kind(path)
+    if template is None or kind is Kind.OTHER:
         return FormattedFile(path, "", "", "no prompt")
     text = template.source.text
-    if template.syntax_problems:
-        problem = template.syntax_problems[0]
+    problems = [each for each in template.syntax_problems if kind is not Kind.TEXT or each.language != "yaml"]
+    if problems:
+        problem = problems[0]
         place = FilePlace(path, *template.source.place(problem.span.start))
         return FormattedFile(path, text, text, "refused", problem.message, place)
     after = applied(text, file_edits(snapshot, path))

@@ -20,7 +20,7 @@ _NAME: Final = "excerpt"
 
 def extract_macro(place: Place) -> Offer | None:
     """The selection as the body of a macro at the top of the file, with what it reads as parameters."""
-    if place.kind not in {Kind.PARTS, Kind.SECTION} or not place.selected.strip():
+    if place.kind not in {Kind.PARTS, Kind.SECTION, Kind.TEXT} or not place.selected.strip():
         return None
     found = place.template.source.located(place.span.start)
     inside = place.span.shifted(-found.start)
