@@ -22,7 +22,7 @@ from promptls.meaning.scopes import GLOBALS, INJECTED
 from promptls.meaning.template import Template
 from promptls.meaning.variables import exported_variable
 from promptls.syntax.jinja.builtins import FILTERS, TESTS
-from promptls.syntax.jinja.statements import KEYWORDS
+from promptls.syntax.jinja.keywords import KEYWORDS
 from promptls.systems.prompt_poet.vocabulary import DICT_METHODS
 from promptls.text.failure import WrongUse
 from promptls.text.steps import Steps

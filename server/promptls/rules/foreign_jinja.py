@@ -10,7 +10,8 @@ from itertools import chain, pairwise
 from typing import Final
 
 from promptls.rules.rule import Edit, Fix
-from promptls.syntax.jinja.statements import KEYWORDS, parse_tag
+from promptls.syntax.jinja.keywords import KEYWORDS
+from promptls.syntax.jinja.statements import parse_tag
 from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.jinja.tokens import Token, tokenize
 from promptls.syntax.jinja.verdict import jinja_objection

@@ -11,8 +11,8 @@ from promptls.rules.foreign_jinja import in_jinja
 from promptls.rules.removed_tag import removed_tag, tag_at
 from promptls.rules.rule import Edit, Fix
 from promptls.syntax.group import Located
+from promptls.syntax.jinja.keywords import KEYWORDS
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.statements import KEYWORDS
 from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.problem import SyntaxProblem
 from promptls.syntax.source import Source

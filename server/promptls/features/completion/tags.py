@@ -7,8 +7,8 @@ from typing import Final
 
 from promptls.features.completion.item import FIRST, Item
 from promptls.features.completion.request import Request
+from promptls.syntax.jinja.keywords import MIDDLES
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.statements import MIDDLES
 from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.jinja.tag_facts import TAGS
 

@@ -6,15 +6,15 @@ tags whose partner is elsewhere are looked at again from further up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import Piece, chunks_from, united
+from promptls.syntax.jinja.keywords import MIDDLES
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.slips import lacks_end, lacks_opening
-from promptls.syntax.jinja.statements import MIDDLES
+from promptls.syntax.jinja.slips import lacks_end, misspelt_opening
 from promptls.syntax.problem import Related, SyntaxProblem
 from promptls.syntax.source import Source
 from promptls.text.span import NOWHERE, Span
@@ -154,11 +154,20 @@ def block_problems(source: Source) -> list[SyntaxProblem]:
     crossed: list[_Crossed] = []
     early: dict[BlockTag, int] = {}
     strays: list[_Crossed] = []
+    slips: set[int] = set()
     for tag in loose_tags(source.root):
         if tag.action == "open":
             stack.append(tag)
         elif tag.action == "middle":
-            problems.append(_divided(tag, stack))
+            problem = _divided(tag, stack[-1] if stack else None)
+            if problem and _slip(source, tag, MIDDLES[tag.keyword], stack, slips) is None:
+                problems.append(problem)
+            elif not problem and tag.keyword == "else":
+                stack[-1] = stack[-1]._replace(action="else")
+        elif not (stack and stack[-1].keyword == tag.keyword) and (
+            slip := _slip(source, tag, (tag.keyword,), stack, slips)
+        ):
+            slips.add(slip)
         elif any(opening.keyword == tag.keyword for opening in stack):
             while (opening := stack.pop()).keyword != tag.keyword:
                 crossed.append(_Crossed(opening, tag, len(problems)))
@@ -169,7 +178,7 @@ def block_problems(source: Source) -> list[SyntaxProblem]:
             problems[min(first, late.problem)] = _in_wrong_order(late, tag)
         elif wrong := _taken(crossed, lambda each: each.closing, tag):
             problems[wrong.problem] = _wrong_end(wrong)
-        elif not lacks_opening(source, tag.keyword, tag.span):
+        else:
             strays += [_Crossed(opening, tag, len(problems)) for opening in stack[-1:]]
             message = f"`end{tag.keyword}` closes nothing: no `{tag.keyword}` is open here"
             problems.append(SyntaxProblem("jinja", tag.span, message))
@@ -182,15 +191,19 @@ def block_problems(source: Source) -> list[SyntaxProblem]:
     return [problem for problem in problems if problem is not None]
 
 
-def _divided(tag: BlockTag, stack: list[BlockTag]) -> SyntaxProblem | None:
-    """What is wrong with a tag that divides a block; the innermost block takes note of its `else`."""
-    if not stack or stack[-1].keyword not in MIDDLES[tag.keyword]:
-        return _stray_middle(tag, stack)
-    if stack[-1].action == "else":
-        return _behind_else(tag, stack[-1])
-    if tag.keyword == "else":
-        stack[-1] = stack[-1]._replace(action="else")
-    return None
+def _slip(
+    source: Source, tag: BlockTag, keywords: Container[str], stack: list[BlockTag], taken: set[int]
+) -> int | None:
+    """The misspelt opening of the block that a tag divides or ends, inside of the innermost open block."""
+    behind = stack[-1].span.start if stack else 0
+    return misspelt_opening(source, keywords, tag.span.start, behind, taken)
+
+
+def _divided(tag: BlockTag, inner: BlockTag | None) -> SyntaxProblem | None:
+    """What is wrong with a tag that divides the innermost open block."""
+    if inner is None or inner.keyword not in MIDDLES[tag.keyword]:
+        return _stray_middle(tag, inner)
+    return _behind_else(tag, inner) if inner.action == "else" else None
 
 
 class _Crossed(NamedTuple):
@@ -235,11 +248,10 @@ def _wrong_end(crossed: _Crossed) -> SyntaxProblem:
     return SyntaxProblem("jinja", closing.span, message, (related,))
 
 
-def _stray_middle(middle: BlockTag, stack: list[BlockTag]) -> SyntaxProblem:
+def _stray_middle(middle: BlockTag, inner: BlockTag | None) -> SyntaxProblem:
     owners = " or ".join(f"`{keyword}`" for keyword in MIDDLES[middle.keyword])
-    if not stack:
+    if inner is None:
         return SyntaxProblem("jinja", middle.span, f"`{middle.keyword}` without an open {owners}")
-    inner = stack[-1]
     message = f"`{middle.keyword}` in a `{inner.keyword}` block: expected `end{inner.keyword}` first"
     return SyntaxProblem("jinja", middle.span, message, (Related(inner.span, "opened here"),))
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import Group, Piece
 from promptls.syntax.jinja.blocks import BlockTag, block_tags, chunk_blocks
+from promptls.syntax.jinja.keywords import MIDDLES
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.statements import MIDDLES
 from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.source import Source
 from promptls.text.span import Span

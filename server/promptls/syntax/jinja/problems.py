@@ -7,9 +7,10 @@ from functools import lru_cache
 from typing import Final
 
 from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.jinja.keywords import BLOCKS, KEYWORDS
 from promptls.syntax.jinja.nodes import Expression, TagTree, walk
 from promptls.syntax.jinja.slip_words import advice_on_tag
-from promptls.syntax.jinja.statements import BLOCKS, KEYWORDS, parse_tag
+from promptls.syntax.jinja.statements import parse_tag
 from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.jinja.verdict import jinja_objection
 from promptls.syntax.problem import Related, SyntaxProblem

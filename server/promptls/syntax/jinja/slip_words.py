@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from promptls.syntax.jinja.statements import KEYWORDS
+from promptls.syntax.jinja.keywords import KEYWORDS
 from promptls.text.nearest import nearest
 
 _OTHER_TAGS: Final = {

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Final
 
 from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.keywords import KEYWORDS
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.slip_words import meant_tag
-from promptls.syntax.jinja.statements import KEYWORDS
 from promptls.syntax.source import Source
 from promptls.text.span import Span
 
@@ -16,18 +16,29 @@ _MOST_CHUNKS: Final = 8
 """How many chunks are looked through for the tag that a block lacks; such tags stand close to it."""
 
 
-def lacks_opening(source: Source, keyword: str, end: Span) -> bool:
-    """Whether an unknown tag a little ahead of an end tag is the misspelt opening of that block."""
-    offset = end.start
+def misspelt_opening(
+    source: Source, keywords: Container[str], end: int, behind: int, taken: Container[int]
+) -> int | None:
+    """Where the unknown tag begins that is the misspelt opening of a block with one of the `keywords`.
+
+    It stands a little ahead of the offset `end`, not ahead of `behind`, and is none of the `taken`.
+    """
+    offset = end
     for _ in range(_MOST_CHUNKS):
         located = source.located(offset)
-        before = end.start - located.start
-        if any(place < before and meant_tag(word) == keyword for place, word in _unknown(located.chunk)):
-            return True
-        if not located.start:
-            return False
+        found = [
+            located.start + place
+            for place, word in _unknown(located.chunk)
+            if behind <= located.start + place < end
+            and located.start + place not in taken
+            and meant_tag(word) in keywords
+        ]
+        if found:
+            return found[-1]
+        if located.start <= behind:
+            return None
         offset = located.start - 1
-    return False
+    return None
 
 
 def lacks_end(source: Source, keyword: str, opening: Span) -> bool:

@@ -9,42 +9,23 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
+from promptls.syntax.jinja.bindings import read_defined_name, read_parameters, read_target
 from promptls.syntax.jinja.expressions import ExpressionParser
 from promptls.syntax.jinja.foreign_signs import STEPS, advice_on_sign, shown
+from promptls.syntax.jinja.keywords import KEYWORDS
 from promptls.syntax.jinja.nodes import (
-    Attribute,
-    Collection,
     Expression,
-    ImportedName,
-    Missing,
-    Name,
-    Parameter,
-    Problem,
     Statement,
     TagTree,
     height,
 )
-from promptls.syntax.jinja.tokens import Token, tokenize
+from promptls.syntax.jinja.template_statements import read_extends, read_from, read_import, read_include
+from promptls.syntax.jinja.tokens import tokenize
 from promptls.text.span import Span
-
-BLOCKS: Final = frozenset(
-    {"for", "if", "block", "macro", "call", "filter", "set", "with", "autoescape", "raw"}
-)
-"""Keywords that can open a block; `set` does so only without a value."""
-
-MIDDLES: Final = {"elif": ("if",), "else": ("if", "for")}
-"""Keywords that divide a block, and the blocks that they divide."""
 
 _MAX_HEIGHT: Final = 200
 """How high the tree of an expression may grow, as `a.b.c` grows with each name; jinja2 compiles no
 more than about three hundred levels."""
-
-KEYWORDS: Final = (
-    BLOCKS
-    | {"elif", "else", "include", "import", "from", "extends", "print"}
-    | {f"end{keyword}" for keyword in BLOCKS}
-)
-"""Every tag of Jinja without extensions, as Prompt Poet uses it."""
 
 
 @lru_cache(maxsize=8192)
@@ -96,7 +77,7 @@ def _statement(parser: ExpressionParser) -> Statement:
 
 
 def _for(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
-    target = _target(parser, stops=("in",))
+    target = read_target(parser, stops=("in",))
     if not parser.skip_name("in"):
         parser.missing("`in`")
     iterable = parser.tuple_or_expression(conditional=False, stops=("recursive", "if"))
@@ -113,7 +94,7 @@ def _if(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
 
 
 def _set(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
-    target = _target(parser, stops=("in",))
+    target = read_target(parser, stops=("in",))
     if parser.skip_operator("="):
         value = parser.tuple_or_expression()
         return Statement(keyword, span, expressions=(value,), targets=(target,))
@@ -134,7 +115,7 @@ def _with(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
     values: list[Expression] = []
     more = parser.token.kind != "end"
     while more:
-        targets.append(_target(parser, single=True))
+        targets.append(read_target(parser, single=True))
         parser.expect("=")
         values.append(parser.expression())
         more = parser.skip_operator(",")
@@ -142,8 +123,8 @@ def _with(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
 
 
 def _macro(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
-    name, name_span = _defined_name(parser, "the macro's name")
-    parameters = _parameters(parser)
+    name, name_span = read_defined_name(parser, "the macro's name")
+    parameters = read_parameters(parser)
     return Statement(
         keyword,
         span,
@@ -156,25 +137,10 @@ def _macro(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
 
 
 def _call(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
-    parameters = _parameters(parser) if parser.at_operator("(") else ()
+    parameters = read_parameters(parser) if parser.at_operator("(") else ()
     called = parser.expression()
     defaults = tuple(item.default for item in parameters if item.default)
     return Statement(keyword, span, expressions=(*defaults, called), parameters=parameters, opens_block=True)
-
-
-def _parameters(parser: ExpressionParser) -> tuple[Parameter, ...]:
-    opened = parser.token
-    parser.expect("(")
-    found: list[Parameter] = []
-    while parser.token.kind == "name":
-        token = parser.advance()
-        default = parser.expression() if parser.skip_operator("=") else None
-        found.append(Parameter(token.text, Span(token.start, token.end), default))
-        if not parser.skip_operator(","):
-            break
-    if opened.text == "(":
-        parser.expect(")", opened)
-    return tuple(found)
 
 
 def _filter(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
@@ -182,92 +148,10 @@ def _filter(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
 
 
 def _block(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
-    name, name_span = _defined_name(parser, "the block's name")
+    name, name_span = read_defined_name(parser, "the block's name")
     while parser.skip_name("scoped", "required"):
         pass
     return Statement(keyword, span, name=name, name_span=name_span, opens_block=True)
-
-
-def _include(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
-    template = parser.expression()
-    ignored = False
-    if parser.at_name("ignore"):
-        parser.advance()
-        ignored = parser.skip_name("missing")
-    context = _context(parser, default=True)
-    return Statement(
-        keyword,
-        span,
-        expressions=(template,),
-        template=template,
-        ignore_missing=ignored,
-        with_context=context,
-    )
-
-
-def _extends(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
-    template = parser.expression()
-    return Statement(keyword, span, expressions=(template,), template=template)
-
-
-def _import(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
-    template = parser.expression()
-    if not parser.skip_name("as"):
-        parser.missing("`as`")
-    name, name_span = _defined_name(parser, "the name to import as")
-    context = _context(parser, default=False)
-    return Statement(
-        keyword,
-        span,
-        expressions=(template,),
-        template=template,
-        name=name,
-        name_span=name_span,
-        with_context=context,
-    )
-
-
-def _from(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
-    template = parser.expression()
-    if not parser.skip_name("import"):
-        parser.missing("`import`")
-    imported: list[ImportedName] = []
-    context = False
-    while parser.token.kind == "name":
-        if parser.at_name("with", "without") and _context_follows(parser):
-            break
-        token = parser.advance()
-        name = alias = token.text
-        name_span = alias_span = Span(token.start, token.end)
-        if parser.skip_name("as"):
-            alias, alias_span = _defined_name(parser, "the name to import as")
-        imported.append(ImportedName(name, name_span, alias, alias_span))
-        if not parser.skip_operator(","):
-            break
-    if not imported:
-        parser.missing("a name to import")
-    context = _context(parser, default=False)
-    return Statement(
-        keyword,
-        span,
-        expressions=(template,),
-        template=template,
-        imported=tuple(imported),
-        with_context=context,
-    )
-
-
-def _context_follows(parser: ExpressionParser) -> bool:
-    following = parser.tokens[min(parser.position + 1, len(parser.tokens) - 1)]
-    return following.text == "context"
-
-
-def _context(parser: ExpressionParser, *, default: bool) -> bool:
-    if parser.at_name("with", "without") and _context_follows(parser):
-        given = parser.advance().text == "with"
-        parser.advance()
-        return given
-    return default
 
 
 def _one_expression(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
@@ -277,46 +161,6 @@ def _one_expression(parser: ExpressionParser, keyword: str, span: Span) -> State
 
 def _bare(_parser: ExpressionParser, keyword: str, span: Span) -> Statement:
     return Statement(keyword, span)
-
-
-def _defined_name(parser: ExpressionParser, expected: str) -> tuple[str, Span]:
-    token = parser.token
-    if token.kind != "name":
-        parser.missing(expected)
-        return "", Span(token.start, token.start)
-    parser.advance()
-    return token.text, Span(token.start, token.end)
-
-
-def _target(parser: ExpressionParser, *, stops: tuple[str, ...] = (), single: bool = False) -> Expression:
-    start = parser.token.start
-    names = [_target_name(parser, stops)]
-    while not single and parser.at_operator(","):
-        parser.advance()
-        if parser.token.kind == "end" or parser.at_operator("=", ")") or (stops and parser.at_name(*stops)):
-            break
-        names.append(_target_name(parser, stops))
-    if len(names) == 1:
-        return names[0]
-    return Collection(Span(start, parser.previous_end), "tuple", tuple(names))
-
-
-def _target_name(parser: ExpressionParser, stops: tuple[str, ...]) -> Expression:
-    if parser.at_operator("("):
-        opened: Token = parser.advance()
-        with parser.nested() as is_shallow:
-            inner = _target(parser) if is_shallow else parser.missing("a name to assign to")
-        parser.expect(")", opened)
-        return inner
-    if parser.token.kind != "name" or (stops and parser.at_name(*stops)):
-        return parser.missing("a name to assign to")
-    token = parser.advance()
-    node: Expression = Name(Span(token.start, token.end), token.text)
-    if parser.at_operator(".") and parser.tokens[parser.position + 1].kind == "name":
-        parser.advance()
-        part = parser.advance()
-        node = Attribute(Span(token.start, part.end), node, part.text, Span(part.start, part.end))
-    return node
 
 
 _READERS: Final = {
@@ -330,12 +174,10 @@ _READERS: Final = {
     "call": _call,
     "filter": _filter,
     "block": _block,
-    "include": _include,
-    "extends": _extends,
-    "import": _import,
-    "from": _from,
+    "include": read_include,
+    "extends": read_extends,
+    "import": read_import,
+    "from": read_from,
     "autoescape": _one_expression,
     "print": _one_expression,
 }
-
-__all__ = ["BLOCKS", "KEYWORDS", "MIDDLES", "Missing", "Problem", "parse_tag"]
