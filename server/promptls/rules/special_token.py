@@ -4,7 +4,8 @@
 
 Reports the special tokens of the tiktoken encoding (`<|endoftext|>`, `<|endofprompt|>`, with `cl100k_base`
 also `<|fim_prefix|>` and its like) in a content, and markers that look like Prompt Poet's `<|space|>`
-misspelt. The first other marker of this form in a part, such as `<|im_start|>`, is a hint: to tiktoken it
+misspelt. What is written out in a tag, a variable or a macro counts too where it is printed, and so does a file
+of nothing but text that others include. The first other marker of this form in a part, such as `<|im_start|>`, is a hint: to tiktoken it
 is plain text.
 
 ## Why is this bad?
@@ -34,19 +35,20 @@ Use instead:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.meaning.contents import Content, chunk_contents
+from promptls.meaning.contents import chunk_contents
 from promptls.meaning.header import Declarations
-from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
+from promptls.rules.aspects import declarations as declared
+from promptls.rules.aspects import files
+from promptls.rules.marker_sources import marker_sources, markers_outside_tags, reaching_markers
+from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.text.nearest import is_slip
 from promptls.text.span import Span
 
-_MARKER: Final = re.compile(r"<\|[ ]?[A-Za-z][\w]*[ ]?\|>")
 _WORD: Final = "space"
 _SPACE: Final = f"<|{_WORD}|>"
 _OF_EVERY_ENCODING: Final = frozenset({"<|endoftext|>", "<|endofprompt|>"})
@@ -58,12 +60,11 @@ def check_declared(chunk: Chunk, declarations: Declarations, project: Project) -
     """The markers of special tokens in the chunk's contents."""
     if "<|" not in chunk.text:
         return
-    encoding = declarations.settings.encoding or project.encoding
-    refused = _OF_EVERY_ENCODING | _MORE.get(encoding, frozenset())
+    encoding, refused = _refused(declarations, project)
     found = [
         finding
         for content in chunk_contents(chunk)
-        for span in _markers(chunk, content)
+        for span in markers_outside_tags(chunk, content.value.span.start, content.value.span.end)
         for finding in _of_marker(chunk.text[span.start : span.end], span, refused, encoding)
     ]
     hints = [finding for finding in found if finding.severity == "hint"]
@@ -86,12 +87,20 @@ def _of_marker(marker: str, span: Span, refused: frozenset[str], encoding: str) 
         yield Finding(span, message, severity="hint")
 
 
-def _markers(chunk: Chunk, content: Content) -> Iterator[Span]:
-    """The markers in the text of a content; those in tags are for Jinja."""
-    for match in _MARKER.finditer(chunk.text, content.value.span.start, content.value.span.end):
-        tag = next((tag for tag in chunk.tags if tag.span.start <= match.start() < tag.span.end), None)
-        if tag is None or (tag.kind == "raw" and match.start() >= tag.body.start):
-            yield Span(match.start(), match.end())
+def check(context: FileContext) -> Iterator[Finding]:
+    """The special tokens that reach a content from a variable, a macro or a text in a tag."""
+    encoding, refused = _refused(context.template.declarations, context.project)
+    for each in reaching_markers(context):
+        if each.marker in refused:
+            by = "" if not each.owner else f", and `{each.owner}` is printed"
+            message = f"tiktoken refuses this special token of {encoding}{by}: counting and truncating fail"
+            yield Finding(each.span, message, (Fix("Remove it", (Edit(each.span, ""),)),))
+
+
+def _refused(declarations: Declarations, project: Project) -> tuple[str, frozenset[str]]:
+    """The encoding of a file, and the special tokens that it has."""
+    encoding = declarations.settings.encoding or project.encoding
+    return encoding, _OF_EVERY_ENCODING | _MORE.get(encoding, frozenset())
 
 
 RULE = Rule(
@@ -99,6 +108,8 @@ RULE = Rule(
     summary="a special token of a model, written into a prompt",
     severity="warning",
     module=__name__,
-    kinds=PARTS_KINDS,
+    kinds=JINJA_KINDS,
+    check=check,
+    looks_at=(marker_sources, declared, files),
     check_declared=check_declared,
 )
