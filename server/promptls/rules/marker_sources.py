@@ -11,7 +11,7 @@ from promptls.meaning.kind import Kind
 from promptls.rules.rule import FileContext
 from promptls.rules.value_flow import flowing
 from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.group import chunks_where, union, united
+from promptls.syntax.group import chunks_where, united
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.nodes import Constant, Name
 from promptls.syntax.jinja.problems import tag_tree
@@ -109,7 +109,7 @@ def _printing(chunk: Chunk) -> frozenset[tuple[str, str]]:
     return frozenset(found)
 
 
-_names: Final = united(_printing, union, of_tags=True)
+_names: Final = united(_printing, lambda pieces: frozenset[tuple[str, str]]().union(*pieces), of_tags=True)
 
 
 def _owned(chunk: Chunk) -> tuple[object, ...]:
