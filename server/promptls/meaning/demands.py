@@ -17,10 +17,14 @@ from promptls.syntax.jinja.nodes import (
 )
 
 SCALAR: Final = Shape("scalar")
+SEQUENCE: Final = Shape("sequence")
+CONTAINER: Final = Shape("container")
 TEXT: Final = Shape("text")
 NUMBER: Final = Shape("number")
 BOOLEAN: Final = Shape("boolean")
 LIST: Final = Shape("list")
+_PRINTED: Final = Shape("list", element=SCALAR)
+_NUMBERS: Final = Shape("list", element=NUMBER)
 MAPPING: Final = Shape("mapping")
 ANY: Final = Shape("any")
 
@@ -97,9 +101,11 @@ def _beside(operator: str, other: Expression, own: Expression, *, is_right: bool
             and bool(other.items)
             and all(isinstance(item, Constant) and isinstance(item.value, str) for item in other.items)
         )
-        return TEXT if is_texts and not is_right else UNKNOWN
+        return CONTAINER if is_right else TEXT if is_texts else UNKNOWN
     if operator in _ARITHMETIC or (operator in _ORDER and known is not None):
         return known if known is not None and operator in _ORDER else NUMBER
+    if operator == "*":
+        return NUMBER
     if operator == "%" and isinstance(own, Constant):
         return UNKNOWN
     if operator == "%":
@@ -129,11 +135,25 @@ def filter_shape(node: Filter) -> Shape | None:
             return MAPPING if first.kind == "dict" else LIST
         known = _constant_shape(first) if first is not None else None
         return known if known in (NUMBER, BOOLEAN) else UNKNOWN
+    if name == "join" and not named_key(node):
+        return _PRINTED
+    if name == "sum" and not named_key(node):
+        return _NUMBERS
+    if name == "map" and _filter_named(node) in _TAKES_TEXT:
+        return _PRINTED
+    if name in ONE_ELEMENT and not named_key(node):
+        return SEQUENCE
     if name in SAME_LIST | _TAKES_LIST or (name in ONE_ELEMENT and named_key(node)):
         return LIST
     if name in _TAKES_TEXT:
         return SCALAR
     return _BY_FILTER.get(name, UNKNOWN)
+
+
+def _filter_named(node: Filter) -> object:
+    """The filter that `map` is given by its name."""
+    first = node.arguments[0] if node.arguments else None
+    return first.value if isinstance(first, Constant) else None
 
 
 def arguments_of(node: Call) -> Arguments:

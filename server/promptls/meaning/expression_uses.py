@@ -10,9 +10,11 @@ from promptls.meaning.comparisons import compared
 from promptls.meaning.demands import (
     ANY,
     FILTER_NEEDS,
+    LIST,
     MAPPING,
     METHOD_SHAPES,
     NUMBER,
+    SEQUENCE,
     TEST_SHAPES,
     TEXT,
     arguments_of,
@@ -49,6 +51,7 @@ from promptls.syntax.jinja.nodes import (
     Keyword,
     Name,
     Operation,
+    Slice,
     Test,
     children,
 )
@@ -76,7 +79,7 @@ class ExpressionUses:
         if not path:
             return
         if path[-1].key is Each.INDEX:
-            path, shape, need = path[:-1], UNKNOWN, ""  # a text has elements with numbers too
+            path, shape, need = path[:-1], SEQUENCE, ""  # a text has elements with numbers too
         for asked in self._asked:
             path = under_question(path, asked)
         for narrow in self._typed:
@@ -135,6 +138,8 @@ class ExpressionUses:
             case Attribute(target=target):
                 self._on_the_way(target)
             case Item(target=target, key=key):
+                if isinstance(key, Slice):
+                    self.emit(path_of(target), SEQUENCE, target)
                 self._on_the_way(target)
                 self._inside(key, UNKNOWN)
             case Filter(target=target) if target is not None:
@@ -231,6 +236,8 @@ class ExpressionUses:
         match node.function:
             case Name(name="range"):
                 self._arguments(node, NUMBER, "number")
+            case Name(name="loop"):
+                self._arguments(node, LIST, "iterated")
             case Name(name="escape_special_characters"):
                 self._arguments(node, TEXT, "text")
             case Attribute(target=target, name=name) if name in METHOD_SHAPES:

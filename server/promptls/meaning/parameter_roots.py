@@ -7,7 +7,7 @@ or an imported file.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from promptls.meaning.paths import Path
 
@@ -33,6 +33,10 @@ def macro_root(name: str) -> str:
 def caller_root(macro: str) -> str:
     """What stands for the call block that a macro is called with."""
     return f"{macro}(caller"
+
+
+NUMBERS_ROOT: Final = macro_root("range")
+"""What stands for the numbers that a loop over a range gives."""
 
 
 def is_no_input(root: object) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from promptls.meaning.shape import UNKNOWN, Shape, element_of, keys_of
+from promptls.meaning.shape import PAIR, UNKNOWN, Shape, element_of, keys_of
 
 
 class Each(Enum):
@@ -57,6 +57,7 @@ Path: TypeAlias = tuple[Step, ...]
 
 _ELEMENTS: Final = (Each.ELEMENT, Each.INDEX)
 _PAIR: Final = (Each.FIRST, Each.SECOND)
+_IN_PAIR: Final = Shape(tested=frozenset({PAIR}))
 _ELEMENT: Final = Step(Each.ELEMENT)
 
 
@@ -128,6 +129,13 @@ def in_place(path: Path, shape: Shape) -> Iterator[tuple[Path, Shape]]:
     if len(plain) == len(path):
         if path:
             yield path, shape
+        return
+    if plain and not any(isinstance(step.key, View) for step in path):
+        elements = tuple([step._replace(key=Each.ELEMENT) if step.key in _PAIR else step for step in path])
+        for index, step in enumerate(path):
+            if step.key in _PAIR:
+                yield elements[: index + 1], _IN_PAIR
+        yield elements, shape
         return
     if plain:
         yield plain, UNKNOWN

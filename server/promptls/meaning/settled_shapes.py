@@ -7,8 +7,13 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from promptls.meaning.shape import ELSE, SCALARS, Shape, alternatives_of, union_of
+from promptls.meaning.shape import ELSE, SCALARS, Shape, ShapeKind, alternatives_of, union_of
 
+_WEAK: Final[dict[ShapeKind, tuple[ShapeKind, ...]]] = {
+    "sequence": ("text", "list"),
+    "container": ("text", "list", "mapping"),
+}
+"""What a value may be of which a template only wants elements, or to know what is in it."""
 _KEY_KINDS: Final = frozenset({"unknown", "scalar", "text"})
 """What the keys of a mapping are taken for by their uses."""
 
@@ -30,15 +35,22 @@ def settled(shape: Shape) -> Shape:
     if shape.kind in {"unknown", "any"}:
         return shape
     found = {each.kind: _inside(each) for each in alternatives_of(shape)}
-    if ELSE in shape.tested and found.keys() <= shape.tested:
-        return Shape("any", optional=shape.optional, tested=shape.tested)
-    if "scalar" in found and shape.tested:
+    tested = shape.tested
+    weak = [kind for kind in _WEAK if found.pop(kind, None) is not None]
+    if ELSE in tested and found.keys() <= tested:
+        return Shape("any", optional=shape.optional, tested=tested)
+    if "scalar" in found and tested:
         found = {kind: each for kind, each in found.items() if kind == "scalar" or kind not in SCALARS}
     elif len(found) > 1:
         found.pop("scalar", None)
-    if "list" in found and "mapping" in found and _holds_keys(found["list"]) and not shape.tested:
+    if "list" in found and "mapping" in found and _holds_keys(found["list"]) and not tested:
         del found["list"]
-    return union_of(found.values(), optional=shape.optional, tested=shape.tested)
+    for kind in weak:
+        if found.keys().isdisjoint(_WEAK[kind]):
+            tested |= {kind}
+            found |= {each: Shape(each) for each in (("text",) if "scalar" in found else _WEAK[kind])}
+            found.pop("scalar", None)
+    return union_of(found.values(), optional=shape.optional, tested=tested)
 
 
 def _inside(shape: Shape) -> Shape:

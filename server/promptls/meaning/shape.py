@@ -14,16 +14,19 @@ from typing import Final, Literal
 from promptls.meaning.shape_words import words_of_shape
 
 ShapeKind = Literal[
-    "unknown", "scalar", "text", "number", "boolean", "list", "mapping", "callable", "union", "any"
-]
+    "unknown", "scalar", "text", "number", "boolean", "list", "mapping", "callable", "union", "any",
+    "sequence", "container",
+]  # fmt: skip
 SCALARS: Final[frozenset[ShapeKind]] = frozenset({"scalar", "text", "number", "boolean"})
 _ORDER: Final = {
     kind: number
     for number, kind in enumerate(
-        ("text", "number", "boolean", "scalar", "callable", "list", "mapping", "any")
+        ("text", "number", "boolean", "scalar", "callable", "list", "mapping", "sequence", "container")
     )
 }
 """The order of a union's alternatives: those that people tell with more words come last."""
+PAIR: Final = "pair"
+"""Among the tested types: the value is one of two in a pair, which need not be of one type."""
 ELSE: Final = "else"
 """Among the tested types: the template has a branch for values of all other types too."""
 
@@ -50,7 +53,8 @@ class Shape:
     holds, or of the values of a mapping whose keys are not written out. `optional` says that every use
     stands where the value may be missing: under an `if` that asks for it, behind `default`, or in a
     test such as `is defined`. `tested` holds the kinds for which the template asks by `is string` and
-    the like, and `ELSE`.
+    the like, and `ELSE`. Uses alone, before they are settled, also say `sequence` of what is asked for an
+    element by its number, and `container` of what something is looked for in.
     """
 
     kind: ShapeKind = "unknown"

@@ -17,7 +17,7 @@ from promptls.meaning.expression_paths import (
     refused_by,
 )
 from promptls.meaning.expression_uses import ExpressionUses
-from promptls.meaning.parameter_roots import Parameter, caller_root, macro_root
+from promptls.meaning.parameter_roots import NUMBERS_ROOT, Parameter, caller_root, macro_root
 from promptls.meaning.paths import (
     Each,
     Path,
@@ -105,10 +105,14 @@ class TagReader:
         if mapping is None:
             path = self._uses.use(over, LIST, "iterated")
         else:
-            path = extended(self._uses.use(mapping, MAPPING, "mapping"), Step(View(view)))
+            path = self._uses.use(mapping, MAPPING, "mapping")
+            if view != "keys":  # a mapping's own elements are its keys
+                path = extended(path, Step(View(view)))
         way = extended(path, Step(Each.ELEMENT))
         if way:
             self._uses.emit(way, UNKNOWN, over)
+        elif isinstance(over, Call) and over.function == Name(over.function.span, "range"):
+            way = (Step(NUMBERS_ROOT),)
         if isinstance(target, Name):
             yield Bind(target.name, way)
             return

@@ -26,6 +26,9 @@ TYPE_TESTS: Final[dict[str, ShapeKind]] = {
 """The tests that ask for a type, each with the kind that it asks for; texts and mappings are iterable too."""
 
 
+_GONE_THROUGH: Final = frozenset({"list", "sequence", "container"})
+
+
 class Narrowed(NamedTuple):
     """A value that is of a kind wherever a branch is reached; `unknown` says that a loop goes through it."""
 
@@ -88,7 +91,7 @@ def narrowed(shape: Shape, path: Path, kind: ShapeKind) -> Shape:
             if kind in SCALARS:
                 found.setdefault(kind, Shape(kind))
         if kind in {"text", "mapping"}:
-            found.pop("list", None)
+            found = {other: each for other, each in found.items() if other not in _GONE_THROUGH}
         return union_of(found.values(), optional=shape.optional, tested=shape.tested)
     if shape.kind == "union":
         inside = [narrowed(each, path, kind) for each in shape.alternatives]

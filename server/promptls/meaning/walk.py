@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
-from promptls.meaning.parameter_roots import is_macro
+from promptls.meaning.parameter_roots import NUMBERS_ROOT, is_macro
 from promptls.meaning.paths import (
     Each,
     Path,
@@ -161,6 +161,8 @@ class Walk:
         for index, step in enumerate(path):
             if isinstance(step.key, View) and step.key.kind == "looked up":
                 key = self._bound_to(step.key.by[0])
+                if key == (Step(NUMBERS_ROOT),):
+                    return self._looked_up((*path[:index], Step(Each.INDEX), *path[index + 1 :]))
                 if key != (*path[:index], Step(Each.ELEMENT)):
                     return path
                 return self._looked_up((*path[:index], Step(Each.VALUE), *path[index + 1 :]))
