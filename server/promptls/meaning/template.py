@@ -13,7 +13,7 @@ from promptls.meaning.object_data import plain_data
 from promptls.meaning.parts import Part, chunk_items
 from promptls.meaning.references import TemplateReference, template_references
 from promptls.syntax.group import gathered, united
-from promptls.syntax.jinja.blocks import block_problems
+from promptls.syntax.jinja.block_problems import block_problems
 from promptls.syntax.jinja.problems import tag_problems
 from promptls.syntax.problem import SyntaxProblem
 from promptls.syntax.source import Source

@@ -42,6 +42,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.yaml.nodes import Entry, Scalar, Sequence, key_text
+from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.span import Span
 
 _SILENT: Final = frozenset({"if", "elif", "else", "for", "set", "macro", "with", "import", "from"})
@@ -57,7 +58,11 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         for entry, end in zip(part.entries, ends, strict=False):
             if not _is_empty(entry):
                 continue
-            is_unread = not part.is_whole and isinstance(entry.value, Scalar) and entry.value.dynamic
+            # What is broken behind an empty block scalar is its text, most likely, that is not indented.
+            is_unread = isinstance(entry.value, Scalar) and (
+                (not part.is_whole and entry.value.dynamic)
+                or (entry.value.style in {"|", ">"} and _breaks_behind(chunk, entry.value.span.end, end))
+            )
             if is_unread or _may_be_filled(chunk, Span(entry.key.span.end, end)):
                 continue
             if key_text(entry) == "content":
@@ -78,6 +83,10 @@ def _empty_sections(chunk: Chunk) -> Iterator[Finding]:
         yield Finding(
             content.key, "this section has no content: Prompt Poet cannot join it", severity="error"
         )
+
+
+def _breaks_behind(chunk: Chunk, start: int, end: int) -> bool:
+    return any(start <= problem.span.start <= end for problem in chunk_yaml(chunk).problems)
 
 
 def _may_be_filled(chunk: Chunk, behind: Span) -> bool:
