@@ -21,7 +21,7 @@ demo: setup ## check, render and run the example prompts on the embedded model
 
 test: setup lint test-python test-node setup-editors ## everything that must pass
 	@printf '\nTests in VS Code, Neovim and Emacs\n'
-	@$(BIN)/pytest -m editor
+	@$(BIN)/pytest --numprocesses 2 --dist loadfile -m editor
 
 test-quick: setup ## the Python tests of a minute: from text to features, without processes, editors or models
 	@$(BIN)/pytest --numprocesses 2 --quiet -m "not thorough and not editor and not model and not install" \

@@ -7,17 +7,14 @@ the prompt of a small project, and give back what it returns.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from editor_project import TEXT, make_project
-from real_editor import Editor
+from real_editor import DOCS, Editor, installed
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-DOCS = ROOT / "docs" / "editors"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -58,12 +55,3 @@ def editor(request: pytest.FixtureRequest, tmp_path: Path) -> Editor:
     command = [installed("emacs"), "--batch", "--load", str(configuration)]
     drive = str(HERE / "emacs" / "drive.el")
     return Editor([*command, "--load", drive], HERE / "emacs", ".el", environment, prompt)
-
-
-def installed(name: str) -> str:
-    """The command of an editor, which is installed first where it is missing."""
-    script = ROOT / "scripts" / f"install-{name}.sh"
-    done = subprocess.run([script], stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        pytest.fail(f"{script.name} failed with exit code {done.returncode}; its output says why.")
-    return done.stdout.strip().splitlines()[-1]

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-QUERIES = Path(__file__).resolve().parents[2] / "grammars" / "queries" / "neovim"
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs" / "editors"
+QUERIES = ROOT / "grammars" / "queries" / "neovim"
 PATIENCE = 180
 """Seconds after which an editor that has not ended is ended."""
 LOG_LENGTH = 20_000
@@ -62,3 +64,12 @@ class Editor:
         """The end of what Neovim and the server have said to each other."""
         logs = sorted(Path(self.environment["HOME"]).rglob("lsp.log"))
         return "\n".join(log.read_text("utf-8", errors="replace")[-LOG_LENGTH:] for log in logs)
+
+
+def installed(name: str) -> str:
+    """The command of an editor, which is installed first where it is missing."""
+    script = ROOT / "scripts" / f"install-{name}.sh"
+    done = subprocess.run([script], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        pytest.fail(f"{script.name} failed with exit code {done.returncode}; its output says why.")
+    return done.stdout.strip().splitlines()[-1]

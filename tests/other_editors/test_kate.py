@@ -4,8 +4,7 @@ from pathlib import Path
 
 from editor_project import make_project
 from kate import kate
-
-from conftest import DOCS, installed
+from real_editor import DOCS, installed
 
 
 def test_kate_finds_the_server_and_gets_the_findings_of_a_prompt(tmp_path: Path) -> None:
