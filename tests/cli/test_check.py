@@ -168,3 +168,47 @@ def test_rules_and_severities_that_there_are_none_of_are_wrong_use(
 def test_the_exit_code_follows_the_threshold(folder: Path, threshold: str, code: int) -> None:
     (folder / "a.yml.j2").write_text(WRONG_ROLE)
     assert main(["check", "--fail-on", threshold]) == code
+
+
+CONFIGURATION = """\
+a_infer_cfg = dict(
+    prompt_template=dict(template='{qestion}'),
+    retriever=dict(type=ZeroRetriever),
+    inferencer=dict(type=GenInferencer),
+)
+a_reader_cfg = dict(input_columns=['question'], output_column='answer')
+"""
+
+
+def test_a_configuration_in_python_is_checked_where_it_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.py").write_text(CONFIGURATION)
+    assert main(["check"]) == 0
+    assert main(["check", "a.py"]) == 1
+    shown = capsys.readouterr().out
+    assert "a.py:2:36: warning unknown-field: " in shown
+    assert shown.endswith("1 warning in 1 prompt.\n")
+
+
+def test_a_program_that_is_no_configuration_is_left_alone(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.py").write_text("- name: a\n  role: usr\n")
+    (folder / "b.py").write_text("instruction: str = ''\nexamples: list = []\n")
+    assert main(["check", "a.py", "b.py"]) == 0
+    assert capsys.readouterr().out == "There is no prompt here (2 other files left alone).\n"
+
+
+def test_a_comment_of_python_silences_a_rule(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mark = "# promptls: ignore[unknown-field] the data set has it"
+    (folder / "a.py").write_text(CONFIGURATION.replace("'),\n    ret", f"'),  {mark}\n    ret"))
+    (folder / "b.py").write_text(CONFIGURATION.replace("    prompt", f"    {mark}\n    prompt"))
+    assert main(["check", "a.py", "b.py"]) == 0
+    assert capsys.readouterr().out == "No findings in 2 prompts.\n"
+
+
+def test_a_configuration_in_python_is_mended(folder: Path) -> None:
+    (folder / "a.py").write_text(CONFIGURATION)
+    assert main(["check", "a.py", "--fix"]) == 0
+    assert (folder / "a.py").read_text() == CONFIGURATION.replace("qestion", "question")

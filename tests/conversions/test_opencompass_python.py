@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import yaml
 
-from promptls.cli.beside import beside
 from promptls.conversions.evaluation_writer import evaluation_prompt
 from promptls.conversions.opencompass_python import Configuration, read_configuration
 from promptls.conversions.registry import convert
@@ -18,6 +17,7 @@ from promptls.syntax.source import Source
 from promptls.systems.prompt_poet.document import load
 from promptls.systems.prompt_poet.render import render_text
 from promptls.text.failure import Failure
+from promptls.workspace.beside import beside
 
 INFER = "infer_cfg=dict(prompt_template=dict(template=t), retriever=dict(type=ZeroRetriever))"
 

@@ -27,10 +27,12 @@ DESCRIPTION = """\
 Checks prompt files, and prints each mistake with its place, the rule that found it
 and how to mend it. Folders are walked for files that end in .yml.j2 or .yaml.j2;
 those of them that are no prompts (Ansible, Docker Compose, …) are left alone.
+A configuration of OpenCompass in Python is checked where it is named; it is read, not run.
 
 examples:
   promptls check                        every prompt below this folder
   promptls check prompts/ a.yml.j2      a folder and a file
+  promptls check mmlu_ppl.py            a configuration of OpenCompass
   promptls check --fix                  mend what can be mended without looking
   promptls check --fix --diff           show what that would change, and change nothing
   promptls check --select unknown-role,unused-input
@@ -102,6 +104,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from promptls.cli.check_runs import findings_of_runs
     from promptls.cli.checked import Checked, checked_file
     from promptls.cli.rule_choice import chosen_rules
+    from promptls.features.configurations.file_findings import found_in_file
     from promptls.features.mending import mend
     from promptls.rules.settings_problems import settings_problems
 
@@ -111,7 +114,8 @@ def execute(arguments: argparse.Namespace) -> int:
     chosen = _chosen(arguments)
     if arguments.fix:
         mended = [
-            mend(chosen.workspace, path, lambda finding: finding.rule in rules) for path in chosen.all()
+            mend(chosen.workspace, path, lambda finding: finding.rule in rules, found_in_file)
+            for path in chosen.all()
         ]
         if arguments.diff:
             return _show_diff(mended)

@@ -76,15 +76,15 @@ def checked_file(
     snapshot: Snapshot, path: str, rules: Container[str], rendered: tuple[Finding, ...] = ()
 ) -> CheckedFile:
     """The file at `path` with what those of the rules find that are named, and what its rendering shows."""
-    from promptls.rules.check import check
+    from promptls.features.configurations.file_findings import findings_of_file
 
     template = snapshot.template(path)
     text = template.source.text if template else ""
-    found = [*(finding for finding in check(snapshot, path) if finding.rule in rules), *rendered]
+    file = findings_of_file(snapshot, path)
+    found = [*(finding for finding in file.findings if finding.rule in rules), *rendered]
     found.sort(key=lambda finding: (finding.span, finding.rule))
-    suppressed = check(snapshot, path, suppressed=True)
-    suppressed = tuple(finding for finding in suppressed if finding.rule in rules)
-    return CheckedFile(path, snapshot.kind(path), text, tuple(found), suppressed=suppressed)
+    suppressed = tuple(finding for finding in file.suppressed if finding.rule in rules)
+    return CheckedFile(path, file.kind, text, tuple(found), suppressed=suppressed)
 
 
 class Region(NamedTuple):

@@ -7,9 +7,9 @@ import os
 import sys
 from pathlib import Path
 
-from promptls.cli.beside import beside
 from promptls.cli.terminal import print_json, shown_path
 from promptls.text.failure import Failure, FilePlace, WrongUse
+from promptls.workspace.beside import beside
 
 SUMMARY = "turn prompts of one form into another"
 

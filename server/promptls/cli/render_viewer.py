@@ -63,9 +63,9 @@ def view(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
 
 def view_configuration(arguments: argparse.Namespace) -> int:
     """The same for a data set of a configuration in Python, which is read and not run."""
-    from promptls.cli.beside import beside
     from promptls.cli.chosen_files import choose_text, existing
     from promptls.conversions.registry import convert
+    from promptls.workspace.beside import beside
 
     file = existing(arguments.file)
     made = convert(

@@ -12,12 +12,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from promptls.conversions.python_expression import GLOBALS, Evaluator, Function, Names, OpenBeside
+from promptls.conversions.python_expression import (
+    GLOBALS,
+    PLAIN,
+    Evaluator,
+    Function,
+    Names,
+    OpenBeside,
+    Reader,
+)
 from promptls.conversions.python_symbol import Symbol, as_data, is_known
 from promptls.text.failure import Failure
 from promptls.text.nearest import did_you_mean
 
 _DATASET_KEYS: Final = ("abbr", "name", "path", "reader_cfg", "infer_cfg", "eval_cfg")
+_INFER: Final = "infer_cfg"
 _MOST_FILES: Final = 200
 _THIS_FOLDER: Final = "."
 _DEEPEST_CALL: Final = 20
@@ -56,10 +65,7 @@ def read_configuration(text: str, open_beside: OpenBeside = lambda _path: None) 
     made of the variables that end in `infer_cfg`, `reader_cfg` and `eval_cfg`.
     """
     reading = _Reading(open_beside)
-    try:
-        names = reading.file(text, _THIS_FOLDER)
-    except RecursionError as error:
-        raise Failure("the configuration's expressions are nested too deep") from error
+    names = reading.whole(parsed(text))
     found = list(_from_lists(names)) or list(_from_variables(names))
     if not found:
         raise Failure(
@@ -73,6 +79,40 @@ def read_configuration(text: str, open_beside: OpenBeside = lambda _path: None) 
     return Configuration(datasets, tuple(whole))
 
 
+def parsed(text: str) -> ast.Module:
+    """The syntax tree of a configuration; raises Failure for what is no Python."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise Failure(f"the file is no Python: {error}") from error
+
+
+def read_names(tree: ast.Module, open_beside: OpenBeside, reader: Reader) -> Names:
+    """The variables that the configuration sets, with the texts that `reader` makes.
+
+    Raises Failure for one that computes more than data needs.
+    """
+    return _Reading(open_beside, reader).whole(tree)
+
+
+def configured(names: Names) -> list[dict[str, Any]]:
+    """Every data set among the variables of a file, the configurations without one among them."""
+    listed = list(_from_lists(names))
+    used = {id(each["infer_cfg"]) for each in listed}
+    alone = [
+        {"infer_cfg": value, **_reader_of(name, names)}
+        for name, value in names.items()
+        if name.endswith(_INFER) and isinstance(value, dict) and id(value) not in used
+    ]
+    return [*listed, *alone]
+
+
+def _reader_of(name: str, names: Names) -> dict[str, Any]:
+    """The reader whose name differs from that of an `infer_cfg` in its last word alone."""
+    reader = names.get(f"{name.removesuffix(_INFER)}reader_cfg")
+    return {"reader_cfg": reader} if isinstance(reader, dict) else {}
+
+
 class _Flow(NamedTuple):
     """What ends a block of statements early."""
 
@@ -83,19 +123,22 @@ class _Flow(NamedTuple):
 class _Reading:
     """The files that are read for one configuration, and what reads their expressions."""
 
-    def __init__(self, open_beside: OpenBeside) -> None:
-        self.evaluator = Evaluator(open_beside)
+    def __init__(self, open_beside: OpenBeside, reader: Reader = PLAIN) -> None:
+        self.evaluator = Evaluator(open_beside, reader)
         self.evaluator.call = self._call
         self._depth = 0
         self._open = open_beside
         self._files: dict[str, Names] = {}
 
-    def file(self, text: str, folder: str) -> Names:
-        """The variables that the text of a file in `folder` sets."""
+    def whole(self, tree: ast.Module) -> Names:
+        """The variables that the configuration itself sets; raises Failure where it is too deep."""
         try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise Failure(f"the file is no Python: {error}") from error
+            return self._file(tree, _THIS_FOLDER)
+        except RecursionError as error:
+            raise Failure("the configuration's expressions are nested too deep") from error
+
+    def _file(self, tree: ast.Module, folder: str) -> Names:
+        """The variables that a file in `folder` sets."""
         names: Names = {"__file__": posixpath.join(folder, "config.py")}
         self._run(tree.body, names, folder)
         return names
@@ -114,7 +157,10 @@ class _Reading:
                 return self._loop(target, value(node, names), body, names, folder)
             case ast.If(test=test, body=body, orelse=other):
                 chosen = value(test, names)
-                return self._run(body if chosen else other, names, folder) if is_known(chosen) else None
+                if is_known(chosen):
+                    return self._run(body if chosen else other, names, folder)
+                self._leave_out(statement, names)
+                return None
             case ast.With(items=items, body=body):
                 for item in items:
                     if item.optional_vars is not None:
@@ -150,22 +196,49 @@ class _Reading:
                 self._import(statement, names, folder)
             case ast.Expr(value=node):
                 value(node, names)
+            case _:
+                self._leave_out(statement, names)
 
     def _loop(
         self, target: ast.expr, items: Any, body: list[ast.stmt], names: Names, folder: str
     ) -> _Flow | None:
-        for item in list(items) if isinstance(items, list | tuple | dict | str | set) else ():
+        is_known_loop = isinstance(items, list | tuple | dict | str | set)
+        for item in list(items) if is_known_loop else self._unknown_items(target):
             self.evaluator.bind(target, item, names)
             flow = self._run(body, names, folder)
             if flow is not None and flow.kind != "continue":
                 return flow if flow.kind == "return" else None
         return None
 
+    def _unknown_items(self, target: ast.expr) -> Iterator[Any]:
+        """What an exact reader goes through a loop with whose items nobody knows: one turn."""
+        if self.evaluator.reader.is_exact:
+            for each in ast.walk(target):
+                if isinstance(each, ast.Name):
+                    yield Symbol(each.id)
+                    return
+
+    def _leave_out(self, statement: ast.stmt, names: Names) -> None:
+        """Of a statement that is not read: what it sets is a symbol, and what it may change is doubted."""
+        if not self.evaluator.reader.is_exact:
+            return
+        for node in ast.walk(statement):
+            match node:
+                case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                    names[name] = Symbol(name)
+                case ast.Subscript(value=changed, ctx=ast.Store() | ast.Del()):
+                    self.evaluator.reader.doubted(self.evaluator.value(changed, names))
+                case ast.Call(func=called, args=arguments):
+                    changed_by = [called.value] if isinstance(called, ast.Attribute) else arguments
+                    for each in changed_by:
+                        self.evaluator.reader.doubted(self.evaluator.value(each, names))
+
     def _call(self, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         """What a function of the configuration returns; of one with other than plain parameters, a symbol."""
         taken = function.node.args
         parameters = [each.arg for each in (*taken.posonlyargs, *taken.args)]
         if taken.vararg or taken.kwarg or taken.kwonlyargs or self._depth >= _DEEPEST_CALL:
+            self.evaluator.reader.doubted((arguments, keywords))
             return Symbol(f"{function}()")
         own = {**function.names, GLOBALS: function.names.get(GLOBALS, function.names)}
         for name, default in zip(reversed(parameters), reversed(taken.defaults), strict=False):
@@ -199,7 +272,7 @@ class _Reading:
             self._files[path] = {}
             text = self._open(path) if len(self._files) <= _MOST_FILES else None
             if text is not None:
-                self._files[path] = self.file(text, posixpath.dirname(path) or _THIS_FOLDER)
+                self._files[path] = self._file(parsed(text), posixpath.dirname(path) or _THIS_FOLDER)
         return self._files[path]
 
 

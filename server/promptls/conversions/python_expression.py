@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from promptls.conversions.python_functions import (
     COMPARISONS,
+    CUTTING,
     FORMAT_SPEC,
     FUNCTIONS,
     HOLDING,
@@ -60,15 +61,47 @@ def _uncalled(function: Function, _arguments: list[Any], _keywords: dict[str, An
     return Symbol(f"{function}()")
 
 
+def _plain(text: str, _node: ast.expr | ast.keyword) -> str:
+    return text
+
+
+def _cut(_text: str, made: str) -> str:
+    return made
+
+
+def _joined(pieces: Sequence[Any]) -> Any:
+    return "".join(map(str, pieces))
+
+
+class Reader(NamedTuple):
+    """How texts are made, for who wants to know more of them than their characters.
+
+    `text` gives the text that a literal, or the name of an argument, is; `joined` what several pieces make,
+    symbols among them; `cut` what is left of a text whose ends were cut off. `doubted` is told of each value
+    that code which is not read may change. An `is_exact` reader makes a symbol of a text that depends on
+    one, else the symbol's source stands in it.
+    """
+
+    text: Callable[[str, ast.expr | ast.keyword], str] = _plain
+    joined: Callable[[Sequence[Any]], Any] = _joined
+    cut: Callable[[str, str], str] = _cut
+    doubted: Callable[[Any], None] = lambda _value: None
+    is_exact: bool = False
+
+
+PLAIN: Final = Reader()
+
+
 class Evaluator:
     """Reads expressions; counts its steps, and keeps what it could not read in `unread`.
 
     What calls a function of the configuration is set as `call`.
     """
 
-    def __init__(self, open_beside: OpenBeside) -> None:
+    def __init__(self, open_beside: OpenBeside, reader: Reader = PLAIN) -> None:
         """Begin with no steps done; texts that the configuration opens come from `open_beside`."""
         self.steps = 0
+        self.reader: Final = reader
         self.call: Callable[[Function, list[Any], dict[str, Any]], Any] = _uncalled
         self._open_beside = open_beside
         self.unread: dict[str, None] = {}
@@ -87,7 +120,7 @@ class Evaluator:
     def _value(self, node: ast.expr, names: Names) -> Any:  # noqa: C901, PLR0912 - one case a kind of node
         match node:
             case ast.Constant(value=value):
-                return value
+                return self.reader.text(value, node) if isinstance(value, str) else value
             case ast.Name(id=name):
                 return names.get(name, Symbol(name))
             case ast.Attribute(value=inner, attr=name):
@@ -101,7 +134,7 @@ class Evaluator:
             case ast.Set(elts=items):
                 return set(self._items(items, names))
             case ast.JoinedStr(values=pieces):
-                return "".join(self._piece(piece, names) for piece in pieces)
+                return self.reader.joined([self._piece(piece, names) for piece in pieces])
             case ast.Call():
                 return self._call(node, names)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
@@ -170,30 +203,32 @@ class Evaluator:
                 made[self.value(key, names)] = self.value(item, names)
         return made
 
-    def _piece(self, piece: ast.expr, names: Names) -> str:
+    def _piece(self, piece: ast.expr, names: Names) -> Any:
         if isinstance(piece, ast.FormattedValue):
             value = self.value(piece.value, names)
             spec = self.value(piece.format_spec, names) if piece.format_spec else ""
             if piece.conversion == ord("r"):
                 value = repr(value)
             if not is_known(value):
-                return str(value)
+                return value if self.reader.is_exact else str(value)
+            if isinstance(value, str) and not spec:
+                return value
             return format(value, spec if FORMAT_SPEC.fullmatch(str(spec)) else "")
-        return str(self.value(piece, names))
+        return self.value(piece, names)
 
     def _call(self, node: ast.Call, names: Names) -> Any:
         called = node.func
         keywords: dict[str, Any] = {}
         for keyword in node.keywords:
             value = self.value(keyword.value, names)
-            keywords.update(value if keyword.arg is None else {keyword.arg: value})
+            keywords.update(value if keyword.arg is None else {self.reader.text(keyword.arg, keyword): value})
         if isinstance(called, ast.Name) and called.id == "dict":
             made: dict[Any, Any] = dict(self.value(node.args[0], names)) if node.args else {}
             return {**made, **keywords}
         arguments = list(self._items(node.args, names))
         if isinstance(called, ast.Attribute):
             holder = self.value(called.value, names)
-            if called.attr in METHODS.get(type(holder), ()):
+            if called.attr in METHODS.get(str if isinstance(holder, str) else type(holder), ()):
                 return self._method(node, holder, called.attr, arguments, keywords)
             if isinstance(holder, TextFile) and called.attr == "read":
                 return holder.text
@@ -213,6 +248,7 @@ class Evaluator:
         """What one of the harmless functions makes of the arguments; of others, a symbol."""
         function = FUNCTIONS.get(name)
         if function is None or not (is_known(arguments) or name in HOLDING):
+            self.reader.doubted((arguments, keywords))
             return self._symbol(node)
         if name == "range" and (len(arguments) == 0 or len(range(*arguments)) > MOST_ITEMS):
             return self._symbol(node)
@@ -222,18 +258,23 @@ class Evaluator:
         self, node: ast.Call, holder: Any, name: str, arguments: list[Any], keywords: Mapping[str, Any]
     ) -> Any:
         if isinstance(holder, str) and not is_known((arguments, dict(keywords))):
+            if self.reader.is_exact:
+                return self._symbol(node)
             arguments = [str(each) if isinstance(each, Symbol) else each for each in arguments]
             keywords = {key: str(each) for key, each in keywords.items()}
         if isinstance(holder, str) and not is_harmless(holder, name, arguments):
             return self._symbol(node)
         made = getattr(holder, name)(*arguments, **keywords)
+        if isinstance(holder, str) and name in CUTTING:
+            return self.reader.cut(holder, made)
         return list(made) if name in {"keys", "values", "items"} else made
 
     def _operation(self, node: ast.expr, op: type[ast.operator], left: Any, right: Any) -> Any:
         if op is ast.Add and isinstance(left, list | tuple) and type(left) is type(right):
             return operator.add(left, right)
         if op is ast.Add and isinstance(left, str | Symbol) and isinstance(right, str | Symbol):
-            return f"{left}{right}" if isinstance(left, str) or isinstance(right, str) else self._symbol(node)
+            is_text = isinstance(left, str) or isinstance(right, str)
+            return self.reader.joined((left, right)) if is_text else self._symbol(node)
         if not is_known((left, right)):
             return self._symbol(node)
         if op is ast.Mult:

@@ -72,6 +72,8 @@ METHODS: Final[dict[type, frozenset[str]]] = {
     ),
     set: frozenset({"add", "union", "update", "copy"}),
 }  # fmt: skip
+CUTTING: Final = frozenset({"strip", "lstrip", "rstrip", "removeprefix", "removesuffix"})
+"""Methods that leave a stretch of a text."""
 FORMAT_SPEC: Final = re.compile(r"0?\d{0,2},?(\.\d{1,2})?[a-z%]?")
 """A width of at most 99: what is formatted stays small."""
 HOLDING: Final = frozenset(

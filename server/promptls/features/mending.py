@@ -31,15 +31,22 @@ class Mended(NamedTuple):
     refused: bool = False
 
 
-def mend(workspace: Workspace, path: str, wanted: Callable[[Finding], bool]) -> Mended:
+def mend(
+    workspace: Workspace,
+    path: str,
+    wanted: Callable[[Finding], bool],
+    find: Callable[[Snapshot, str], Sequence[Finding]] = check,
+) -> Mended:
     """Applies the preferred fixes of the wanted findings, again and again until none is left.
+
+    `find` gives the findings of the file.
 
     The workspace takes the new text as unsaved; nothing is written. Ends when a text comes back,
     when a pass would add an error of syntax (that pass is taken back), or after `MOST_PASSES`.
     """
     template = workspace.snapshot.template(path)
     text = before = template.source.text if template else ""
-    findings = check(workspace.snapshot, path)
+    findings = find(workspace.snapshot, path)
     seen = {before}
     fixes = 0
     for _ in range(MOST_PASSES):
@@ -49,7 +56,7 @@ def mend(workspace: Workspace, path: str, wanted: Callable[[Finding], bool]) -> 
             break
         seen.add(after)
         workspace.open(path, after, len(seen))
-        found = check(workspace.snapshot, path)
+        found = find(workspace.snapshot, path)
         if _syntax_errors(found) > _syntax_errors(findings):
             workspace.open(path, text, len(seen) + 1)
             return Mended(path, before, text, fixes, refused=True)

@@ -8,7 +8,7 @@ does the same, also in the header. With `ignore-file` the rules are silenced in 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from promptls.meaning.header import OPENING as HEADER
@@ -58,6 +58,20 @@ def silenced(source: Source) -> Silenced:
             everywhere |= {each.name}
         else:
             lines[each.line] = lines.get(each.line, frozenset()) | {each.name}
+    return Silenced(lines, everywhere)
+
+
+def silenced_by(comments: Iterable[tuple[int, str]]) -> Silenced:
+    """The rules that comments silence, each given with the line that it is about."""
+    lines: dict[int, frozenset[str]] = {}
+    everywhere: frozenset[str] = frozenset()
+    for line, text in comments:
+        match = _COMMENT.search(text)
+        names = frozenset(_NAME.findall(match[2])) if match else frozenset()
+        if match and match[1]:
+            everywhere |= names
+        elif names:
+            lines[line] = lines.get(line, frozenset()) | names
     return Silenced(lines, everywhere)
 
 

@@ -1,0 +1,1 @@
+"""What the rules for evaluation prompts find in OpenCompass's configurations in Python."""
