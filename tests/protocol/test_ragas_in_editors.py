@@ -52,6 +52,18 @@ async def test_json_that_ragas_saved_is_checked_and_previewed(code: Editor) -> N
     assert "Is <a> {% x" in json.dumps(made, default=vars)
 
 
+async def test_keys_of_json_that_ragas_saved_are_offered_and_explained(code: Editor) -> None:
+    text = '{\n "instruction": "Is it?", "input_keys": ["a"], "output_key": "b",\n "out"\n}'
+    uri = code.open("typed.json", text)
+    place = code.at(uri, '"out|"')
+    params = types.CompletionParams(types.TextDocumentIdentifier(uri), place)
+    found = await code.client.text_document_completion_async(params)
+
+    item = next(each for each in found.items if each.label == "output_type")
+    told = await code.client.completion_item_resolve_async(item)
+    assert "Whether outputs are JSON" in str(told.documentation)
+
+
 async def test_json_of_other_programs_is_left_alone(code: Editor) -> None:
     uri = code.open("package.json", json.dumps({"name": "{{ a", "instruction": "{%"}))
     assert await code.rules(uri, []) == []

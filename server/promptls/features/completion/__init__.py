@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from promptls.features.completion.in_json import in_json
 from promptls.features.completion.in_tag import in_tag
 from promptls.features.completion.in_yaml import in_yaml
 from promptls.features.completion.item import Completion, Item
@@ -39,12 +40,15 @@ def complete(
     template = snapshot.template(path)
     if template is None:
         return None
+    inside = min(max(offset, 0), len(template.source))
+    if not template.source.has_jinja:
+        return in_json(Request(snapshot, path, template, Kind.OTHER, inside, newest), trigger)
     kind = snapshot.kind(path)
     if kind is Kind.OTHER:
         if not _may_become_prompt(snapshot, path):
             return None
         kind = Kind.PARTS
-    request = Request(snapshot, path, template, kind, min(max(offset, 0), len(template.source)), newest)
+    request = Request(snapshot, path, template, kind, inside, newest)
     place = place_in(template, request.offset)
     if isinstance(place, TagPlace):
         return in_tag(request, place, trigger)

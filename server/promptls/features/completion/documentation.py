@@ -8,6 +8,7 @@ from typing import Final
 
 from promptls.features.callables import exported_macro, module_at, named_at
 from promptls.features.completion.declared_pieces import declared_documentation
+from promptls.features.completion.in_json import json_documentation
 from promptls.features.completion.item import SETTING
 from promptls.features.completion.keys import key_documentation
 from promptls.features.completion.member_texts import member_documentation
@@ -189,6 +190,7 @@ _IN_REQUEST: Final[dict[str, Callable[[Request, str, tuple[str, ...]], str]]] = 
         or declared_documentation(request, where[1:], label)
         or piece_documentation(label)
     ),
+    "json": json_documentation,
     "piece": lambda _request, label, _where: piece_documentation(label),
     "value": lambda request, label, where: value_documentation(request, where[1:], label),
     "listed": lambda request, label, where: value_documentation(request, where[1:], label),

@@ -45,12 +45,14 @@ def completion(session: Session, params: dict[str, Any]) -> dict[str, Any] | Non
     uri = params["textDocument"]["uri"]
     path = path_of(uri)
     is_settings = is_settings_file(path)
-    if session.kind(path) is Kind.OTHER and is_file(path) and not has_prompt_name(path) and not is_settings:
+    # A JSON text that somebody types into is hardly ever JSON.
+    may_ask = is_settings or path.lower().endswith(".json") or has_prompt_name(path) or not is_file(path)
+    if session.kind(path) is Kind.OTHER and not may_ask:
         return None
     snapshot = session.snapshot
     template = snapshot.template(path)
-    if template is None or not (template.source.has_jinja or is_settings):
-        return None  # what is offered is YAML and Jinja
+    if template is None:
+        return None
     position = params["position"]
     offset = template.source.offset(position["line"], position["character"], session.unit)
     context = params.get("context") or {}

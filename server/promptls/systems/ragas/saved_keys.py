@@ -174,4 +174,9 @@ _TABLES: Final[Mapping[Form, Mapping[tuple[str, ...], Mapping[str, KeyFact]]]] =
 
 def saved_key(form: Form, keys: tuple[str, ...]) -> KeyFact | None:
     """What is known of the key that `keys` lead to, with `-` for the items of lists."""
-    return _TABLES[form].get(keys[:-1], {}).get(keys[-1]) if keys else None
+    return saved_keys(form, keys[:-1]).get(keys[-1]) if keys else None
+
+
+def saved_keys(form: Form, path: tuple[str, ...]) -> Mapping[str, KeyFact]:
+    """The keys of the mapping at `path`; none where they are the user's own."""
+    return _TABLES[form].get(path, {})

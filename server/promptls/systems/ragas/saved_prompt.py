@@ -20,7 +20,8 @@ Form: TypeAlias = Literal["pydantic prompt", "simple prompt", "metric"]
 SAVING_RELEASE: Final = "0.4.3"
 """The release of Ragas whose files are read and written."""
 UNKNOWN_SCHEMA: Final = "(the JSON Schema of the output model, which the file does not hold)"
-_SIMPLE_TYPES: Final = frozenset({"Prompt", "DynamicFewShotPrompt"})
+SIMPLE_TYPES: Final = ("Prompt", "DynamicFewShotPrompt")
+METRIC_TYPES: Final = ("DiscreteMetric", "NumericMetric", "RankingMetric")
 _MOST_SIMILAR: Final = 3
 
 
@@ -50,7 +51,7 @@ def form_of(mapping: Any) -> Form | None:
         return "metric"
     if "instruction" not in mapping:
         return None
-    if mapping.get("type") in _SIMPLE_TYPES and ("format_version" in mapping or "examples" in mapping):
+    if mapping.get("type") in SIMPLE_TYPES and ("format_version" in mapping or "examples" in mapping):
         return "simple prompt"
     version = mapping.get("ragas_version")
     if "original_hash" in mapping or (version is not None and not is_known_release(version)):
