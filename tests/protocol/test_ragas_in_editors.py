@@ -60,6 +60,7 @@ async def test_keys_of_json_that_ragas_saved_are_offered_and_explained(code: Edi
     found = await code.client.text_document_completion_async(params)
 
     item = next(each for each in found.items if each.label == "output_type")
+    item.data = item.data or found.item_defaults.data
     told = await code.client.completion_item_resolve_async(item)
     assert "Whether outputs are JSON" in str(told.documentation)
 
