@@ -114,6 +114,18 @@ def test_signatures_are_documented() -> None:
         assert words in found.documentation
 
 
+def test_the_header_is_no_documentation_of_the_macro_below_it() -> None:
+    snapshot, files = opened(
+        "{#---\nname: a\n---#}\n{% macro f(x) %}{% endmacro %}\n- name: a\n  content: '{{ f(<CURSOR>) }}'\n"
+    )
+    (file,) = files.values()
+
+    found = signature_help(snapshot, str(ROOT / "main.yml.j2"), file.cursor or 0)
+
+    assert found is not None
+    assert found.documentation == "macro of `main.yml.j2`"
+
+
 def test_a_function_of_the_functions_file_has_its_annotations(tmp_path: Path) -> None:
     (tmp_path / "helpers.py").write_text(
         'def shout(text: str, /, by: int = 1, *rest, mark="!", **more) -> str:\n    """Louder."""\n'

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from promptls.meaning.header import OPENING
 from promptls.meaning.references import TemplateReference
 from promptls.meaning.scopes import Binding
 from promptls.meaning.template import Template
@@ -134,12 +135,13 @@ def tag_of(template: Template, binding: Binding) -> tuple[Tag, Statement, str] |
         between = located.chunk.text[behind : tag.span.start]
         behind = tag.span.end
         if tag.kind == "comment":
-            above = tag.text[tag.inner_start : tag.inner_end].strip() if not tag.unclosed else ""
+            is_header = tag.text.startswith(OPENING)
+            above = "" if tag.unclosed or is_header else tag.text[tag.inner_start : tag.inner_end].strip()
             continue
         if between.strip():
             above = ""
         if tag.kind == "statement" and tag.span.contains(binding.span.start - located.start):
-            documentation = "" if above.startswith(("promptls:", "---")) else above
+            documentation = "" if above.startswith("promptls:") else above
             return tag, tag_tree(tag).statement, documentation
         above = ""
     return None
