@@ -104,6 +104,20 @@ def test_the_rows_of_the_data_set_say_what_is_usual_and_the_model_what_it_costs(
     assert [word.strip() for word in heading if word][2:6] == ["tokens", "least", "usual", "most"]
 
 
+def test_the_parts_of_an_include_have_their_ranges_over_the_rows_too(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "rows.csv").write_text("text\none\nfive words stand in here\na b c d e f g h i\n")
+    header, _, text = ROWS.partition("- name: text")
+    (folder / "a.yml.j2").write_text(f"{header}{{% include 'text.yml.j2' %}}\n")
+    (folder / "text.yml.j2").write_text(f"- name: text{text}")
+
+    assert main(["tokens", "a.yml.j2", "--json"]) == 0
+
+    (found,) = json.loads(capsys.readouterr().out)
+    assert [(part["least"], part["most"]) for part in found["parts"]] == [(3, 3), (1, 9)]
+
+
 def test_a_model_without_a_public_tokenizer_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tokens", "--model", "anthropic:claude-sonnet-4-5"]) == 0
     assert "≈ 5 tokens in 1 prompt." in capsys.readouterr().out

@@ -78,6 +78,43 @@ def test_parts_of_includes_are_not_mixed_up_with_those_of_the_file() -> None:
     assert hints(text) == ["- name: b <3 tokens>", "- name: a <~1 token>"]
 
 
+def test_an_include_shows_the_tokens_of_the_parts_that_it_brings_in() -> None:
+    text = """\
+-- main.yml.j2 --
+{% include "rules.yml.j2" %}
+{% include "both.yml.j2" %}
+- name: a
+  content: four {% include "words.j2" %}
+{% include "mixed.yml.j2" %}
+{% if false %}{% include "never.yml.j2" %}{% endif %}
+-- rules.yml.j2 --
+- name: rules
+  content: five six
+-- both.yml.j2 --
+- name: first
+  content: one
+{% include "second.yml.j2" %}
+-- second.yml.j2 --
+- name: second
+  content: one two
+-- words.j2 --
+seven
+-- mixed.yml.j2 --
+- name: {{ computed }}
+  content: nobody knows
+-- never.yml.j2 --
+- name: never
+  content: left out
+"""
+
+    assert hints(text) == [
+        "- name: a <2 tokens>",
+        '{% include "rules.yml.j2" %} <2 tokens>',
+        '{% include "both.yml.j2" %} <2 parts, 3 tokens>',
+        '{% if false %}{% include "never.yml.j2" %} <0 tokens>',
+    ]
+
+
 def test_a_part_that_was_inserted_since_does_not_shift_the_others() -> None:
     before = "- name: a\n  content: one\n- name: b\n  content: one two\n"
     now = "- name: new\n  content: three four five\n" + before

@@ -68,6 +68,29 @@ async def test_the_parts_are_counted_with_all_samples_and_rows(worker: RenderWor
     )
 
 
+async def test_the_parts_of_an_include_are_counted_by_themselves_and_together(
+    worker: RenderWorker, tmp_path: Path
+) -> None:
+    (tmp_path / "turns.yml.j2").write_text(
+        "{% for turn in turns or [] %}\n- name: turn\n  content: one two three\n{% endfor %}\n"
+        '- name: text\n  content: "{{ text }}"\n'
+    )
+    header = PROMPT[: PROMPT.index("- name")]
+
+    snapshot, made = await weighed(
+        worker, tmp_path, header + "- name: fixed\n  content: one two\n{% include 'turns.yml.j2' %}\n"
+    )
+
+    assert made.ranges == (
+        PartRange("fixed", 2, 2, 2, 4),
+        PartRange("turn", 0, 0, 6, 4),
+        PartRange("text", 1, 1, 5, 4),
+        PartRange(str(tmp_path / "turns.yml.j2"), 1, 5, 7, 4),
+    )
+    shown = inlay_hints(snapshot, made.job.path, Span(0, 1000), made)
+    assert [each.label for each in shown] == ["2 tokens", "3 parts, 7 tokens (1-7)"]
+
+
 async def test_hints_and_hover_show_what_varies(worker: RenderWorker, tmp_path: Path) -> None:
     snapshot, made = await weighed(worker, tmp_path)
     path = made.job.path

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
+from pathlib import PurePath
 
 from promptls.features.example_worth import known_worths
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import PlacedPart, Template
 from promptls.rendering.file_rendering import FileRendering, PartRange, rendered_parts, template_text, varying
+from promptls.rendering.included_tokens import brought_in, tokens_of, told_names
 from promptls.rendering.outcome import RenderedPart
 from promptls.text.counted import counted
 from promptls.text.span import Span
@@ -39,7 +42,9 @@ def inlay_hints(
     if kind is Kind.OBJECT:
         found = _object_hint(template, newest)
     elif kind in {Kind.PARTS, Kind.SECTION}:
-        found = _part_hints(snapshot, path, template, newest)
+        found = chain(
+            _part_hints(snapshot, path, template, newest), _include_hints(snapshot, path, template, newest)
+        )
     else:
         return worths
     return (*(hint for hint in found if within.contains(hint.offset)), *worths)
@@ -76,6 +81,39 @@ def _part_hints(
             yield InlayHint(offset, f"~{counted(tokens, 'token')}", _template_tooltip(newest))
 
 
+def _include_hints(
+    snapshot: Snapshot, path: str, template: Template, newest: FileRendering
+) -> Iterator[InlayHint]:
+    """Behind includes, the tokens of the parts that they bring in."""
+    told = told_names(snapshot, path) if newest.rendering is not None and template.references else {}
+    for reference in template.references if told else ():
+        target = snapshot.resolve(path, reference) if reference.keyword == "include" else None
+        names = brought_in(snapshot, told, target) if target is not None else ()
+        if newest.rendering is None or target is None or not names:
+            continue
+        tokens = tokens_of(names, newest.rendering)
+        parts = f"{counted(len(tokens), 'part')}, " if len(tokens) > 1 else ""
+        label = f"{parts}{counted(sum(tokens), 'token')}"
+        tooltip = f"what `{PurePath(target).name}` brings in, rendered with {_sample(newest)}"
+        varied = varying(newest, target)
+        if varied is not None:
+            label = f"{label} ({varied.least:,}-{varied.most:,})"
+            tooltip = f"{tooltip}; {range_words(varied)}"
+        yield InlayHint(_behind_tag(template, reference.span.start), label, tooltip)
+
+
+def _behind_tag(template: Template, offset: int) -> int:
+    located = template.source.located(offset)
+    inside = offset - located.start
+    return located.start + next(
+        (tag.span.end for tag in located.chunk.tags if tag.span.start <= inside < tag.span.end), inside
+    )
+
+
+def _sample(newest: FileRendering) -> str:
+    return f"`{newest.sample.name}` ({newest.sample.source}), {newest.job.encoding}"
+
+
 def range_words(varied: PartRange) -> str:
     """A range of tokens as a sentence has it."""
     return (
@@ -104,8 +142,7 @@ def _rendered_tooltip(parts: tuple[RenderedPart, ...], newest: FileRendering) ->
     tokens = sum(part.tokens for part in parts)
     limit = newest.token_limit
     share = f", {tokens / limit:.0%} of the limit of {limit:,}" if limit else ""
-    sample = f"`{newest.sample.name}` ({newest.sample.source})"
-    return f"{counted(tokens, 'token')}{share}, rendered with {sample}, {newest.job.encoding}"
+    return f"{counted(tokens, 'token')}{share}, rendered with {_sample(newest)}"
 
 
 def _template_tooltip(newest: FileRendering) -> str:

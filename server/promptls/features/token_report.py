@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 from promptls.meaning.kind import Kind
@@ -117,4 +118,8 @@ def _ranges(snapshot: Snapshot, made: FileRendering, rendering: Rendering) -> tu
     for its_range, its in zip(of_parts, became, strict=True):
         if len(its) == 1:
             found[its[0].index] = its_range
+    times = Counter(part.name for part in rendering.parts)
+    for part in rendering.parts:
+        if times[part.name] == 1 and made.rows is not None and part.name in made.rows.included:
+            found[part.index] = made.rows.included[part.name]
     return tuple(found)

@@ -66,6 +66,8 @@ class RowTokens:
 
     None for a part that cannot be told apart; empty where there are too many parts to ask.
     """
+    included: Mapping[str, TokenRange] = field(default_factory=dict)
+    """The same for the parts of included files, by their names, where those are no other part's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,8 @@ class PartRange:
     """How many tokens a part has with all data that was tried, so many `times`; 0 where it is left out."""
 
     name: str
-    """The part's name, which is written out, and no other part's."""
+    """The part's name, which is written out, and no other part's; or the path of a file that is included,
+    for all parts together that come from there."""
     least: int
     typical: int
     most: int

@@ -21,6 +21,7 @@ from promptls.rendering.file_rendering import (
     rendered_parts,
     template_texts,
 )
+from promptls.rendering.included_tokens import tokens_of, told_names
 from promptls.rendering.job import RenderJob
 from promptls.rendering.limits import Limits
 from promptls.rendering.outcome import RenderFailure, Rendering
@@ -117,6 +118,8 @@ async def weigh_rows(
     foreign = included_part_names(snapshot, path) if has_parts else frozenset()
     counts: list[tuple[int, int, int]] = []
     of_parts: list[list[int]] = []
+    names = [name for its in told_names(snapshot, path).values() for name in its] if has_parts else []
+    of_included: list[list[int]] = []
     deadline = time.monotonic() + MOST_WEIGHING_SECONDS
     samples = row_samples(snapshot, path)
     for sample in samples:
@@ -131,6 +134,7 @@ async def weigh_rows(
             if has_parts:
                 became = rendered_parts(template, foreign, outcome)
                 of_parts.append([sum(part.tokens for part in its) for its in became])
+                of_included.append([sum(tokens_of((name,), outcome)) for name in names])
     if not counts:
         return replace(made, rows=None) if made.rows else made
     limit = made.token_limit or math.inf
@@ -143,6 +147,11 @@ async def weigh_rows(
         most=max(totals),
         total=TokenRange.of(totals),
         parts=tuple(TokenRange.of(its) if any(its) else None for its in zip(*of_parts, strict=True)),
+        included={
+            name: TokenRange.of(its)
+            for name, its in zip(names, zip(*of_included, strict=True), strict=False)
+            if any(its)
+        },
     )
     return replace(made, rows=rows)
 

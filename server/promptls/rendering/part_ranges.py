@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from statistics import median_low
 from typing import Final
 
 from promptls.meaning.template import Template
 from promptls.rendering.file_rendering import FileRendering, PartRange, rendered_parts
+from promptls.rendering.included_tokens import brought_in, tokens_of, told_names
 from promptls.rendering.outcome import Rendering
 from promptls.rendering.samples import Sample, given_samples, row_samples
 from promptls.rendering.worker import RenderWorker
@@ -36,7 +37,8 @@ async def weigh_parts(
     if template is None or made.job.stand_ins or made.rendering is None:
         return known
     others = included_part_names(snapshot, path)
-    counts = [_counts(template, others, made.rendering)]
+    groups = _included_groups(snapshot, path)
+    counts = [_counts(template, others, groups, made.rendering)]
     deadline = time.monotonic() + _MOST_SECONDS
     for sample in _samples(snapshot, path):
         if not go_on():
@@ -46,7 +48,7 @@ async def weigh_parts(
         if sample.data != made.sample.data:
             outcome = await worker.render(replace(made.job, data=sample.data))
             if isinstance(outcome, Rendering):
-                counts.append(_counts(template, others, outcome))
+                counts.append(_counts(template, others, groups, outcome))
     if len(counts) == 1:
         return known
     names = Counter(placed.part.name for placed in template.parts)
@@ -57,6 +59,9 @@ async def weigh_parts(
         if name is not None and names[name] == 1 and name not in others:
             tokens = [each[index] for each in counts]
             ranges.append(PartRange(name, min(tokens), median_low(tokens), max(tokens), len(tokens)))
+    for index, name in enumerate(groups, start=len(template.parts)):
+        tokens = [each[index] for each in counts]
+        ranges.append(PartRange(name, min(tokens), median_low(tokens), max(tokens), len(tokens)))
     return replace(made, ranges=tuple(ranges))
 
 
@@ -69,6 +74,20 @@ def _samples(snapshot: Snapshot, path: str) -> list[Sample]:
     return [*found, *row_samples(snapshot, path)[:_MOST_ROWS]]
 
 
-def _counts(template: Template, others: frozenset[str], rendering: Rendering) -> list[int]:
-    """The tokens of what each part of the template became."""
-    return [sum(part.tokens for part in became) for became in rendered_parts(template, others, rendering)]
+def _included_groups(snapshot: Snapshot, path: str) -> dict[str, tuple[str, ...]]:
+    """The parts that come from includes: each by itself under its name, and all of a file under its path."""
+    told = told_names(snapshot, path)
+    groups: dict[str, tuple[str, ...]] = {name: (name,) for names in told.values() for name in names}
+    for target in told:
+        names = brought_in(snapshot, told, target)
+        if names:
+            groups[target] = names
+    return groups
+
+
+def _counts(
+    template: Template, others: frozenset[str], groups: Mapping[str, tuple[str, ...]], rendering: Rendering
+) -> list[int]:
+    """The tokens of what each part of the template became, and behind them of the parts of each group."""
+    own = [sum(part.tokens for part in became) for became in rendered_parts(template, others, rendering)]
+    return [*own, *(sum(tokens_of(names, rendering)) for names in groups.values())]
