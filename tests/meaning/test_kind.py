@@ -28,6 +28,18 @@ PROMPTS = {
         Kind.PARTS,
     ),
     "a broken part": ("- name: a\n  content: b\n  role user\n", Kind.PARTS),
+    "a part indented with tabs": ("- name: a\n\trole: user\n\tcontent: |\n\t  b\n", Kind.PARTS),
+    "a part with a tab behind its dash": ("-\tname: a\n\tcontent: b\n", Kind.PARTS),
+    "a part that is indented with one space": ("- name: a\n role: user\n   content: b\n", Kind.PARTS),
+    "a part with a key that a model has": ("- name: a\n  content: '{{ b }}'\n  temperature: 0\n", Kind.PARTS),
+    "a part with another key, and a text for a model": (
+        "- name: a\n  content: You are a helpful assistant that answers questions of users.\n  priority: 5\n",
+        Kind.PARTS,
+    ),
+    "a part with a function of Prompt Poet": (
+        "- name: a\n  content: |\n    {{ escape_special_characters(x) }}\n  foo: 5\n",
+        Kind.PARTS,
+    ),
     "broken parts further in": ("  - name: a\n    role user\n    content: b\n", Kind.PARTS),
     "anything below a header": ("{#---\nname: x\n---#}\n", Kind.PARTS),
     "a header that is being written": ("{#---\ninput_keys: [a]\noutput_key: b\n", Kind.PARTS),
@@ -57,6 +69,16 @@ OTHERS = {
     "files to copy":
     "- name: /etc/motd\n  content: Welcome to {{ host }}.\n- name: app.conf\n  content: a = {{ b }}\n",
     "an environment": "- name: DB_URL\n  content: postgres://{{ host }}\n",
+    "files indented with tabs": "- name: /etc/x\n\tcontent: |\n\t  a\n",
+    "secrets indented with tabs": "- name: db_password\n\tcontent: '{{ vault }}'\n",
+    "tasks indented with tabs":
+    "- name: Write the file\n  copy:\n\tcontent: |\n\t  Hello {{ x }}\n\tdest: /etc/motd\n",
+    "a broken list of plays with roles": "- name: a\n  role: geerlingguy.docker\n\tbecome: yes\n",
+    "a chart of Helm": "{{- if .Values.x }}\n- name: a\n  content: {{ .Values.y }}\n{{- end }}\n",
+    "records with long texts":
+    "- name: www\n  type: TXT\n  content: this is a longer text of many words for some record\n",
+    "words of customers":
+    "- name: Jo\n  content: This is a great product and I would buy it again.\n  company: F\n",
     "a list of texts": "- a\n- b\n",
     "automations": "- alias: Light\n  trigger: {platform: sun}\n  action: {service: light.turn_on}\n",
     "values of a chart": "image:\n  name: a\n  tag: {{ tag }}\nrole: web\n",

@@ -13,6 +13,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Filter, Name, walk
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.yaml.nodes import Scalar, key_text
+from promptls.systems.prompt_poet.vocabulary import PART_KEYS
 
 _BARE: Final = frozenset({"name", "content", None})
 _PROMPT_POET: Final = re.compile(r"escape_special_characters|<\|space\|>|\btoken_limit\b")
@@ -42,12 +43,35 @@ _SECRET_VALUE: Final = re.compile(
 )
 """The words by which a secret is known in an expression; a model has tokens and keys too."""
 _FOREIGN_FILTERS: Final = frozenset({"b64encode", "b64decode", "password_hash", "unvault", "vault", "quote"})
+_OF_MODELS: Final = frozenset(
+    {"temperature", "max_tokens", "top_p", "token_limit", "truncation_step", "cache_control", "tool_call_id"}
+)
+"""Keys that say something of a model and that no part has."""
+_OF_TEXTS: Final = frozenset(
+    {
+        "priority",
+        "description",
+        "weight",
+        "model",
+        "prompt",
+        "instructions",
+        "examples",
+        "truncate",
+        "truncation",
+    }
+)
+"""Keys that people give to texts for a model, and to other things."""
+_GO: Final = re.compile(
+    r"\{\{-?\s*(?:\.[A-Za-z]|(?:if|range|with|end|define|template|include)\b(?!\s*[|(}=]))"
+)
+"""The tags of Go's templates, as Helm has them."""
 _CERTIFICATE: Final = "-----BEGIN "
 
 
 def is_prompt_like(chunk: Chunk, part: Part) -> bool:
     """Whether an item says that it is a part of a prompt: by its keys, its name or its text."""
-    if not {key_text(entry) for entry in part.entries} <= _BARE or not part.is_whole:
+    keys = {key_text(entry) for entry in part.entries}
+    if not part.is_whole or keys & _OF_MODELS or keys & set(PART_KEYS) - _BARE:
         return True
     if _PROMPT_POET.search(chunk.text, part.span.start, max(part.span.end, part.span.start)):
         return True
@@ -55,8 +79,21 @@ def is_prompt_like(chunk: Chunk, part: Part) -> bool:
     return bool(_SENTENCE.search(text)) or (not is_file_like(chunk, part) and bool(_PROSE.search(text)))
 
 
+def has_keys_of_prompts(chunk: Chunk, part: Part) -> bool:
+    """Whether an item with keys that no part has is a part all the same: by those keys, or by its text."""
+    keys = {key for entry in part.entries if (key := key_text(entry)) is not None}
+    if not {"name", "content"} <= keys or not part.is_whole or is_file_like(chunk, part):
+        return False
+    others = keys - set(PART_KEYS)
+    if others <= _OF_MODELS or _PROMPT_POET.search(chunk.text, part.span.start, part.span.end):
+        return True
+    return others <= _OF_MODELS | _OF_TEXTS and bool(_SENTENCE.search(_literal(chunk, part)))
+
+
 def is_file_like(chunk: Chunk, part: Part) -> bool:
     """Whether an item looks like a secret or a file of another program."""
+    if _GO.search(chunk.text, part.span.start, max(part.span.end, part.span.start)):
+        return True
     name = part.value("name")
     text = name.text if isinstance(name, Scalar) and not name.dynamic else ""
     if " " in text.strip():

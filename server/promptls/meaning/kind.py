@@ -6,28 +6,34 @@ import re
 from enum import Enum
 from typing import Final, NamedTuple
 
-from promptls.meaning.bare_parts import is_file_like, is_prompt_like
+from promptls.meaning.bare_parts import has_keys_of_prompts, is_file_like, is_prompt_like
 from promptls.meaning.header import OPENING
 from promptls.meaning.parts import chunk_items
+from promptls.meaning.usual_frame import in_usual_frame
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import united
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.systems.opencompass.evaluation_keys import EVALUATION_KEYS
-from promptls.systems.prompt_poet.vocabulary import PART_KEYS
+from promptls.systems.prompt_poet.vocabulary import PART_KEYS, ROLES
 from promptls.systems.ragas.vocabulary import METRIC_FILE_KEYS, NEWER_FILE_KEYS
 
 _KEY_LINE: Final = re.compile(r"^(?:- |  )([A-Za-z_]\w*)[ \t]*:", re.MULTILINE)
 _TOP_KEY_LINE: Final = re.compile(r"^([A-Za-z_]\w*)[ \t]*:", re.MULTILINE)
+_COLONLESS_KEY: Final = re.compile(r"^(?:- |  )(name|role|content|sections)[ \t]+[|>\"'\[{]", re.MULTILINE)
+"""A key of a part that lacks its colon: what stands behind it can only be its value."""
 _DASHED_PART: Final = re.compile(
-    r"^-(?:name|role|content|sections|truncation_priority)[ ]*:.*(?:\r\n|\n|\r)"
-    r"(?:[ ]+.*(?:\r\n|\n|\r))*?[ ]+(?:content|sections)[ ]*:",
+    r"^-\t*(?:name|role|content|sections|truncation_priority)[ ]*:.*(?:\r\n|\n|\r)"
+    r"(?:[ \t]+.*(?:\r\n|\n|\r))*?[ \t]+(?:content|sections)[ ]*:",
     re.MULTILINE,
 )
 """A part whose dash lacks the space behind it."""
 _INDENTED_ITEM: Final = re.compile(r"^([ ]+)- [A-Za-z_]\w*[ \t]*:", re.MULTILINE)
 """The key behind the dash of a list that does not begin in the first column."""
+_TEXT_KEYS: Final = frozenset({"content", "sections", "truncation_priority"})
+"""Keys of which no other list of names and roles has one."""
+_MODEL_ROLE: Final = re.compile(rf"^[ ]+role[ ]*:[ ]*['\"]?(?:{'|'.join(ROLES)}|\{{)", re.MULTILINE)
 _OBJECT_KEYS: Final = frozenset({"input_keys", "output_key", "output_type", "examples"})
 _EVALUATION_MARKS: Final = frozenset({"infer_cfg", "ice_template", "prompt_template"})
 _MOST_OTHERS: Final = 0.5
@@ -122,19 +128,24 @@ class _Items(NamedTuple):
 def _counts(chunk: Chunk) -> _Items:
     """What the list items of a chunk look like; by their lines where YAML is broken."""
     items = chunk_items(chunk)
-    if items.others or any(part.is_whole or part.is_likely for part in items.parts):
-        likely = [part for part in items.parts if part.is_likely]
+    is_broken = bool(chunk_yaml(chunk).problems)
+    colonless = _COLONLESS_KEY.findall(chunk.text) if is_broken else []
+    if not colonless and (items.others or any(part.is_whole or part.is_likely for part in items.parts)):
+        likely = [part for part in items.parts if part.is_likely or has_keys_of_prompts(chunk, part)]
         incomplete = sum(len(part.entries) <= 1 and not part.is_likely for part in items.parts)
         unlikely = len(items.parts) - len(likely) - incomplete + len(items.others)
         prompts = sum(is_prompt_like(chunk, part) for part in likely)
         files = sum(is_file_like(chunk, part) for part in likely)
         return _Items(len(likely), unlikely, prompts, files)
-    if not chunk_yaml(chunk).problems:
+    if not is_broken:
         return _Items()
-    keys = set(_KEY_LINE.findall(chunk.text))
-    if keys and keys <= set(PART_KEYS) and len(keys) > 1:
+    keys = {*_KEY_LINE.findall(chunk.text), *colonless}
+    if keys & _TEXT_KEYS and keys <= set(PART_KEYS) and len(keys) > 1:
         return _Items(1, 0, 1, 0)
-    return _Items()
+    if {"name", "role"} <= keys <= set(PART_KEYS) and _MODEL_ROLE.search(chunk.text):
+        return _Items(1, 0, 1, 0)
+    usual = in_usual_frame(chunk.text)
+    return _item_counts(Source.of(usual).root) if usual is not None else _Items()
 
 
 _item_counts: Final = united(

@@ -30,14 +30,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from promptls.meaning.parts import chunk_items
 from promptls.rules.misspelt import misspelt
-from promptls.rules.rule import PARTS_KINDS, Finding, Rule
+from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
+from promptls.text.span import Span
+
+_ELSEWHERE: Final = {
+    "body": "content",
+    "expected_keys": "expected_template_data_keys",
+    "message": "content",
+    "priority": "truncation_priority",
+    "prompt": "content",
+    "speaker": "role",
+    "text": "content",
+    "title": "name",
+}
+"""What other libraries call the keys of a part."""
 
 
 def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
@@ -47,7 +61,7 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             key = key_text(entry)
             if key is None or key in PART_KEYS or key == "<<":
                 continue
-            found = misspelt(entry.key.span, f"`{key}` is no key of a part", key, PART_KEYS)
+            found = _found(entry.key.span, key)
             is_taken = any(part.entry(meant) and f"`{meant}`?" in found.message for meant in PART_KEYS)
             yield replace(found, fixes=()) if is_taken else found
         sections = part.value("sections")
@@ -63,6 +77,15 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
                         "Prompt Poet never uses the `truncation_priority` of a section: whole parts are cut"
                     )
                     yield Finding(entry.key.span, message, severity="hint")
+
+
+def _found(span: Span, key: str) -> Finding:
+    meant = _ELSEWHERE.get(key.lower()) or (key.lower() if key.lower() in PART_KEYS else None)
+    message = f"`{key}` is no key of a part"
+    if meant is None:
+        return misspelt(span, message, key, PART_KEYS)
+    fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=key.lower() == meant)
+    return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
 
 
 RULE = Rule(
