@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 from promptls.meaning.kind import Kind
 from promptls.syntax.yaml.place import ITEM
-from promptls.systems.key_fact import KeyFact, table
+from promptls.systems.key_fact import KeyFact, needed, optional, table
 from promptls.systems.opencompass import evaluation_keys, retriever_keys, template_keys
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
 from promptls.systems.ragas.vocabulary import PROMPT_KEYS
@@ -35,10 +35,7 @@ _SCHEMA_FACTS: Final = (
     ("anyOf", "list of mappings", "Schemas of which one must fit."),
     ("const", "any value", "The one value that there may be."),
 )
-SCHEMA_KEYS: Final = table(
-    KeyFact(name, required=False, type_words=words, documentation=documentation)
-    for name, words, documentation in _SCHEMA_FACTS
-)
+SCHEMA_KEYS: Final = table(*(optional(*fact) for fact in _SCHEMA_FACTS))
 """The keywords of JSON Schema that inputs and outputs are described with."""
 _TYPE_WORDS: Final = {
     str: "text",
@@ -58,17 +55,8 @@ _EVALUATION_TABLES: Final[dict[str, Mapping[str, KeyFact]]] = {
     "meta_template": template_keys.META_KEYS,
 }
 _MESSAGE_KEYS: Final = table(
-    (
-        KeyFact(
-            "role",
-            required=True,
-            type_words="text",
-            documentation="Who speaks: `system`, `user` or `assistant`.",
-        ),
-        KeyFact(
-            "content", required=True, type_words="text", documentation="What is said, with `{column}` fields."
-        ),
-    )
+    needed("role", "text", "Who speaks: `system`, `user` or `assistant`."),
+    needed("content", "text", "What is said, with `{column}` fields."),
 )
 
 
@@ -169,8 +157,10 @@ def _header_keys() -> Mapping[str, KeyFact]:
 def _model_keys(model: Any) -> Mapping[str, KeyFact]:
     """The fields of a pydantic model as facts."""
     return table(
-        KeyFact(name, field.is_required(), _type_words(field.annotation), field.description or "")
-        for name, field in model.model_fields.items()
+        *(
+            KeyFact(name, field.is_required(), _type_words(field.annotation), field.description or "")
+            for name, field in model.model_fields.items()
+        )
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -19,6 +19,16 @@ class KeyFact:
     """One sentence or two in Markdown: what the system does with the key."""
 
 
-def table(facts: Iterable[KeyFact]) -> Mapping[str, KeyFact]:
+def needed(name: str, type_words: str, documentation: str) -> KeyFact:
+    """A key without which the system refuses the mapping."""
+    return KeyFact(name, required=True, type_words=type_words, documentation=documentation)
+
+
+def optional(name: str, type_words: str, documentation: str) -> KeyFact:
+    """A key that may be missing."""
+    return KeyFact(name, required=False, type_words=type_words, documentation=documentation)
+
+
+def table(*facts: KeyFact) -> Mapping[str, KeyFact]:
     """The facts by name, in the given order, read-only."""
     return MappingProxyType({fact.name: fact for fact in facts})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from promptls.systems.key_fact import KeyFact, table
+from promptls.systems.key_fact import KeyFact, needed, optional, table
 
 RETRIEVERS: Mapping[str, str] = {
     "ZeroRetriever": "No examples.",
@@ -23,99 +23,52 @@ RETRIEVERS: Mapping[str, str] = {
 """Values of a retriever's `type`, with which examples each shows."""
 
 RETRIEVER_KEYS: Mapping[str, KeyFact] = table(
-    (
-        KeyFact(
-            name="type",
-            required=True,
-            type_words="class name",
-            documentation="The retriever class, such as `ZeroRetriever`.",
+    needed("type", "class name", "The retriever class, such as `ZeroRetriever`."),
+    optional(
+        "fix_id_list", "list of integers", "The training rows that `FixKRetriever` shows, counted from 0."
+    ),
+    optional(
+        "ice_num",
+        "integer",
+        (
+            "How many examples are shown. Default: 1. `FixKRetriever` and `SlidingWindowRetriever` do "
+            "not look at it."
         ),
-        KeyFact(
-            name="fix_id_list",
-            required=False,
-            type_words="list of integers",
-            documentation="The training rows that `FixKRetriever` shows, counted from 0.",
+    ),
+    optional(
+        "ice_separator",
+        "text",
+        "What stands between two examples. Default: a line break. Between dialogues there is nothing.",
+    ),
+    optional(
+        "ice_eos_token",
+        "text",
+        (
+            "What stands behind the last example. Default: a line break, of `ZeroRetriever` nothing. "
+            "Behind dialogues there is nothing."
         ),
-        KeyFact(
-            name="ice_num",
-            required=False,
-            type_words="integer",
-            documentation=(
-                "How many examples are shown. Default: 1. `FixKRetriever` and `SlidingWindowRetriever` do "
-                "not look at it."
-            ),
+    ),
+    optional("index_split", "text", "The split that examples are taken from. Default: `train`."),
+    optional("test_split", "text", "The split that is asked. Default: `test`."),
+    optional(
+        "k",
+        "integer",
+        (
+            "How many rows `SlidingWindowRetriever` shows: the training rows just ahead of the asked "
+            "row's number, and for the first rows the last ones of all."
         ),
-        KeyFact(
-            name="ice_separator",
-            required=False,
-            type_words="text",
-            documentation=(
-                "What stands between two examples. Default: a line break. Between dialogues there is nothing."
-            ),
-        ),
-        KeyFact(
-            name="ice_eos_token",
-            required=False,
-            type_words="text",
-            documentation=(
-                "What stands behind the last example. Default: a line break, of `ZeroRetriever` nothing. "
-                "Behind dialogues there is nothing."
-            ),
-        ),
-        KeyFact(
-            name="index_split",
-            required=False,
-            type_words="text",
-            documentation="The split that examples are taken from. Default: `train`.",
-        ),
-        KeyFact(
-            name="test_split",
-            required=False,
-            type_words="text",
-            documentation="The split that is asked. Default: `test`.",
-        ),
-        KeyFact(
-            name="k",
-            required=False,
-            type_words="integer",
-            documentation=(
-                "How many rows `SlidingWindowRetriever` shows: the training rows just ahead of the asked "
-                "row's number, and for the first rows the last ones of all."
-            ),
-        ),
-        KeyFact(
-            name="seed",
-            required=False,
-            type_words="integer",
-            documentation="Where the random rows of `RandomRetriever` begin. Default: 43.",
-        ),
-        KeyFact(
-            name="sentence_transformers_model_name",
-            required=False,
-            type_words="text",
-            documentation=(
-                "The sentence model of `TopkRetriever` and `VotekRetriever`. Default: `all-mpnet-base-v2`."
-            ),
-        ),
-        KeyFact(
-            name="tokenizer_name",
-            required=False,
-            type_words="text",
-            documentation="The tokenizer of `TopkRetriever`. Default: `gpt2-xl`.",
-        ),
-        KeyFact(
-            name="batch_size",
-            required=False,
-            type_words="integer",
-            documentation="How many rows `TopkRetriever` embeds at once. Default: 1.",
-        ),
-        KeyFact(
-            name="votek_k",
-            required=False,
-            type_words="integer",
-            documentation="For how many of its neighbours a row votes in `VotekRetriever`. Default: 3.",
-        ),
-    )
+    ),
+    optional("seed", "integer", "Where the random rows of `RandomRetriever` begin. Default: 43."),
+    optional(
+        "sentence_transformers_model_name",
+        "text",
+        "The sentence model of `TopkRetriever` and `VotekRetriever`. Default: `all-mpnet-base-v2`.",
+    ),
+    optional("tokenizer_name", "text", "The tokenizer of `TopkRetriever`. Default: `gpt2-xl`."),
+    optional("batch_size", "integer", "How many rows `TopkRetriever` embeds at once. Default: 1."),
+    optional(
+        "votek_k", "integer", "For how many of its neighbours a row votes in `VotekRetriever`. Default: 3."
+    ),
 )
 """Keys of `retriever`."""
 

@@ -7,106 +7,80 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from promptls.systems.key_fact import KeyFact, table
+from promptls.systems.key_fact import KeyFact, needed, optional, table
 
 PART_KEYS: Mapping[str, KeyFact] = table(
-    (
-        KeyFact(
-            name="name",
-            required=True,
-            type_words="text",
-            documentation=(
-                "The part's name, for people and for counts; it is not sent to the model, and several"
-                " parts may share one."
-            ),
+    needed(
+        "name",
+        "text",
+        (
+            "The part's name, for people and for counts; it is not sent to the model, and several"
+            " parts may share one."
         ),
-        KeyFact(
-            name="content",
-            required=True,
-            type_words="text",
-            documentation=(
-                "What the model reads. White space at both ends is stripped, `<|space|>` becomes a "
-                "space, and a written `\\n` becomes a line break. Required unless the part has "
-                "`sections`; a list or mapping is kept as it is, for messages with images."
-            ),
+    ),
+    needed(
+        "content",
+        "text",
+        (
+            "What the model reads. White space at both ends is stripped, `<|space|>` becomes a "
+            "space, and a written `\\n` becomes a line break. Required unless the part has "
+            "`sections`; a list or mapping is kept as it is, for messages with images."
         ),
-        KeyFact(
-            name="role",
-            required=False,
-            type_words="text",
-            documentation=(
-                "The role of the message that the part becomes: `system`, `user`, `assistant`, … "
-                "Default: `user`."
-            ),
+    ),
+    optional(
+        "role",
+        "text",
+        "The role of the message that the part becomes: `system`, `user`, `assistant`, … Default: `user`.",
+    ),
+    optional(
+        "truncation_priority",
+        "number",
+        (
+            "With a token limit, parts with a positive priority may be removed: the highest "
+            "number goes first, and among adjacent parts of one number the topmost. Default 0: "
+            "never removed."
         ),
-        KeyFact(
-            name="truncation_priority",
-            required=False,
-            type_words="number",
-            documentation=(
-                "With a token limit, parts with a positive priority may be removed: the highest "
-                "number goes first, and among adjacent parts of one number the topmost. Default 0: "
-                "never removed."
-            ),
+    ),
+    optional(
+        "sections",
+        "list of mappings",
+        (
+            "Named pieces (`name` and `content` each) that are joined without a separator into "
+            "the part's content, and counted one by one. Takes the place of `content`."
         ),
-        KeyFact(
-            name="sections",
-            required=False,
-            type_words="list of mappings",
-            documentation=(
-                "Named pieces (`name` and `content` each) that are joined without a separator into "
-                "the part's content, and counted one by one. Takes the place of `content`."
-            ),
+    ),
+    optional(
+        "expected_template_data_keys",
+        "list of names",
+        "Names that the template data must hold; rendering fails when one is missing.",
+    ),
+    optional(
+        "tokens",
+        "list of integers",
+        (
+            "Preset token ids. Prompt Poet refuses them in a template unless it was built with "
+            "`allow_token_overrides=True`."
         ),
-        KeyFact(
-            name="expected_template_data_keys",
-            required=False,
-            type_words="list of names",
-            documentation="Names that the template data must hold; rendering fails when one is missing.",
-        ),
-        KeyFact(
-            name="tokens",
-            required=False,
-            type_words="list of integers",
-            documentation=(
-                "Preset token ids. Prompt Poet refuses them in a template unless it was built with "
-                "`allow_token_overrides=True`."
-            ),
-        ),
-    )
+    ),
 )
 """The keys that a part may have; any other one is an error in Prompt Poet."""
 
 SECTION_KEYS: Mapping[str, KeyFact] = table(
-    (
-        KeyFact(
-            name="name",
-            required=True,
-            type_words="text",
-            documentation="The section's name: its token count is found under it.",
+    needed("name", "text", "The section's name: its token count is found under it."),
+    needed(
+        "content",
+        "text",
+        (
+            "The section's text. Spaces and tabs at both ends are stripped, line breaks are kept,"
+            " `<|space|>` becomes a space; use `|` so that sections end in a line break."
         ),
-        KeyFact(
-            name="content",
-            required=True,
-            type_words="text",
-            documentation=(
-                "The section's text. Spaces and tabs at both ends are stripped, line breaks are kept,"
-                " `<|space|>` becomes a space; use `|` so that sections end in a line break."
-            ),
-        ),
-        KeyFact(
-            name="truncation_priority",
-            required=False,
-            type_words="number",
-            documentation="Kept, but never used: truncation removes whole parts.",
-        ),
-        KeyFact(
-            name="tokens",
-            required=False,
-            type_words="list of integers",
-            documentation="Preset token ids. Counting fails on them unless `allow_token_overrides=True`.",
-        ),
-    )
+    ),
+    optional("truncation_priority", "number", "Kept, but never used: truncation removes whole parts."),
+    optional(
+        "tokens",
+        "list of integers",
+        "Preset token ids. Counting fails on them unless `allow_token_overrides=True`.",
+    ),
 )
 """The keys that a section of a part may have; Prompt Poet ignores any other one."""
 

@@ -7,71 +7,50 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from promptls.systems.key_fact import KeyFact, table
+from promptls.systems.key_fact import KeyFact, needed, optional, table
 
 PROMPT_KEYS: Mapping[str, KeyFact] = table(
-    (
-        KeyFact(
-            name="name",
-            required=False,
-            type_words="text",
-            documentation="The prompt's name; the file that Ragas saves is called after it.",
+    optional("name", "text", "The prompt's name; the file that Ragas saves is called after it."),
+    needed(
+        "instruction",
+        "text",
+        (
+            "The task in plain language, the first thing that the model reads. It must not be "
+            "empty, and its braces are taken for inputs."
         ),
-        KeyFact(
-            name="instruction",
-            required=True,
-            type_words="text",
-            documentation=(
-                "The task in plain language, the first thing that the model reads. It must not be "
-                "empty, and its braces are taken for inputs."
-            ),
+    ),
+    optional(
+        "output_format_instruction",
+        "text",
+        "How the answer is to be laid out; stands right below the instruction.",
+    ),
+    optional(
+        "examples",
+        "list of mappings",
+        (
+            "Demonstrations. Each holds every input key and the output key, and is shown to the "
+            "model as `key: value` lines with the values in JSON."
         ),
-        KeyFact(
-            name="output_format_instruction",
-            required=False,
-            type_words="text",
-            documentation="How the answer is to be laid out; stands right below the instruction.",
+    ),
+    needed(
+        "input_keys",
+        "list of names",
+        "The names of the inputs. Each is asked for when the prompt is formatted, neither more nor fewer.",
+    ),
+    needed(
+        "output_key",
+        "text",
+        "The name of the one output, which the prompt ends with and every example holds.",
+    ),
+    optional(
+        "output_type",
+        "`json` or `str`",
+        (
+            "Whether outputs are JSON or plain text. With `json`, an example's output given as "
+            "text must parse as JSON. Default: `json`."
         ),
-        KeyFact(
-            name="examples",
-            required=False,
-            type_words="list of mappings",
-            documentation=(
-                "Demonstrations. Each holds every input key and the output key, and is shown to the "
-                "model as `key: value` lines with the values in JSON."
-            ),
-        ),
-        KeyFact(
-            name="input_keys",
-            required=True,
-            type_words="list of names",
-            documentation=(
-                "The names of the inputs. Each is asked for when the prompt is formatted, neither "
-                "more nor fewer."
-            ),
-        ),
-        KeyFact(
-            name="output_key",
-            required=True,
-            type_words="text",
-            documentation="The name of the one output, which the prompt ends with and every example holds.",
-        ),
-        KeyFact(
-            name="output_type",
-            required=False,
-            type_words="`json` or `str`",
-            documentation=(
-                "Whether outputs are JSON or plain text. With `json`, an example's output given as "
-                "text must parse as JSON. Default: `json`."
-            ),
-        ),
-        KeyFact(
-            name="language",
-            required=False,
-            type_words="text",
-            documentation="The language that the examples are written in. Default: `english`.",
-        ),
-    )
+    ),
+    optional("language", "text", "The language that the examples are written in. Default: `english`."),
 )
 """The keys of a prompt object, in the order in which Ragas saves them."""
 
