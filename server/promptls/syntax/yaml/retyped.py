@@ -1,7 +1,8 @@
 """The YAML of a chunk in which somebody types inside the text of a block scalar, or inside a tag.
 
-Most keystrokes put a letter into a line of a `|` block. They change that scalar's text and move
-what stands behind; nothing that libyaml decides can change, so it is not asked again. A letter
+Most keystrokes put a letter into a line of a `|` block, or, with several cursors, into some of them. They
+change that scalar's text and move what stands behind; nothing that libyaml decides can change, so it is
+not asked again. A letter
 inside a tag that prints nothing to the YAML only moves what stands behind. Whatever is not certainly
 of these kinds is read anew.
 """
@@ -14,27 +15,14 @@ from typing import NamedTuple
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.tag import Tag
-from promptls.syntax.projection import PLACEHOLDER, begins_text, stands_alone
+from promptls.syntax.projection import begins_text, stands_alone
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
+from promptls.syntax.yaml.typed_lines import TypedLines, typed_lines
 from promptls.text.span import Span
 
 _BREAK = re.compile(r"[\n\r]")
-_BREAKS = ("\n", "\r", "\x85", "\u2028", "\u2029", "\ufeff")
 _DELIMITER = 2
 """How many characters begin and end a tag."""
-
-
-class _Typed(NamedTuple):
-    """An edit in one line of text: where, how the chunk grew, and the line before and after.
-
-    `at` is where the edit begins, or where the line's last word ends before it.
-    """
-
-    at: int
-    growth: int
-    before: str
-    after: str
-    line_end: int
 
 
 class _Change(NamedTuple):
@@ -59,22 +47,28 @@ class Retyped(NamedTuple):
     key: str | None
 
 
-def retyped(chunk: Chunk, roots: tuple[Node, ...], *, is_plain: bool = False) -> Retyped | None:
+def retyped(
+    chunk: Chunk, roots: tuple[Node, ...], *, is_plain: bool = False, is_read_together: bool = False
+) -> Retyped | None:
     """The trees of a chunk, by those of the chunk that it was; None where they must be read anew.
 
-    `is_plain` says that no node stands in them twice.
+    `is_plain` says that no node stands in them twice, `is_read_together` that they hold all branches: else a
+    line may stand in one that was left out, and look like one that was not.
     """
     if _is_in_silent_tag(chunk) and chunk.before is not None:
         change = _Change(chunk.before.edited.start, chunk.before.growth, is_plain=is_plain)
         return Retyped(tuple([_changed(root, change) for root in roots]), None)
-    typed = _typed(chunk)
-    if typed is None:
+    typed = typed_lines(chunk)
+    if typed is None or chunk.before is None:
+        return None
+    former = chunk.before.chunk.text
+    if not is_read_together and any(former.count(line) != 1 for line in typed.before):
         return None
     made = []
     keys: set[str | None] = set()
     for root in roots:
         found = _block_at(root, typed.at, None)
-        if found is None or not _is_below_header(chunk, found[0], typed):
+        if found is None or not _is_in_lines(chunk, found[0], typed):
             return None
         block, key = found
         text = _text(block, typed)
@@ -82,8 +76,8 @@ def retyped(chunk: Chunk, roots: tuple[Node, ...], *, is_plain: bool = False) ->
             return None
         keys.add(key)
         end_growth = typed.growth
-        if block.span.end <= typed.line_end:  # it ends with the last word of the line
-            end_growth = len(typed.after.rstrip(" ")) - len(typed.before.rstrip(" "))
+        if block.span.end <= typed.end:  # it ends with the last word of the line
+            end_growth += _spaces_behind(typed.before[-1]) - _spaces_behind(typed.after[-1])
         made.append(_changed(root, _Change(typed.at, typed.growth, block, text, end_growth, is_plain)))
     return Retyped(tuple(made), keys.pop() if len(keys) == 1 else None)
 
@@ -137,66 +131,6 @@ def _block_word(tag: Tag) -> tuple[str, bool, bool]:
     return statement.keyword, statement.opens_block, "else" in tag.text
 
 
-def _typed(chunk: Chunk) -> _Typed | None:
-    """The edit that made the chunk, where it stands in a line behind the line's first character of text."""
-    if chunk.before is None:
-        return None
-    old, span, growth, _ = chunk.before
-    inserted = chunk.text[span.start : span.end + growth]
-    if not inserted.isprintable() or any(mark in old.text[span.start : span.end] for mark in _BREAKS):
-        return None
-    begin = old.text.rfind("\n", 0, span.start) + 1
-    end = old.text.find("\n", span.end)
-    if end < 0:
-        return None
-    first = begin + len(old.text[begin:end]) - len(old.text[begin:end].lstrip(" "))
-    before, after = _projected(old, begin, first, end), _projected(chunk, begin, first, end + growth)
-    if first >= span.start or before is None or after is None or not (before + after).isprintable():
-        return None
-    if not chunk.has_same_tags and not _has_same_tags_around(old, chunk, Span(begin, end), growth):
-        return None
-    if (before.endswith(" ") or after.endswith(" ")) and _is_trimmed(old, end):
-        return None
-    return _Typed(min(span.start, first + len(before.rstrip(" "))), growth, before, after, end)
-
-
-def _has_same_tags_around(old: Chunk, new: Chunk, line: Span, growth: int) -> bool:
-    """Whether an edit changed no tags but those of its line, and that has none only if it had none."""
-    above, on_line, below = _tags_around(old, line)
-    now_above, now_on_line, now_below = _tags_around(new, Span(line.start, line.end + growth))
-    if len(above) != len(now_above) or len(below) != len(now_below) or bool(on_line) != bool(now_on_line):
-        return False
-    return all(map(Tag.is_same, above, now_above)) and all(map(Tag.is_same, below, now_below))
-
-
-def _tags_around(chunk: Chunk, line: Span) -> tuple[list[Tag], list[Tag], list[Tag]]:
-    """The tags that end ahead of a line, those on it, and those that begin behind it."""
-    above = [tag for tag in chunk.tags if tag.span.end <= line.start]
-    below = [tag for tag in chunk.tags if tag.span.start >= line.end]
-    return above, list(chunk.tags[len(above) : len(chunk.tags) - len(below)]), below
-
-
-def _projected(chunk: Chunk, begin: int, first: int, end: int) -> str | None:
-    """A line from `first` on, as `project` gives it; None where it has tags that print no value."""
-    line = chunk.text[first:end]
-    for tag in chunk.tags:
-        if tag.span.end <= begin or tag.span.start >= end:
-            continue
-        is_plain = tag.kind == "output" and not (tag.trims_before or tag.trims_after)
-        is_cut_off = bool(tag.unclosed) and tag.span.end != end  # it would take white space behind it along
-        if not is_plain or is_cut_off or tag.span.start <= first or tag.span.end > end:
-            return None
-        printed = PLACEHOLDER * len(tag.text)
-        line = line[: tag.span.start - first] + printed + line[tag.span.end - first :]
-    return line
-
-
-def _is_trimmed(chunk: Chunk, end: int) -> bool:
-    """Whether the tag behind a place takes the white space there away."""
-    following = next((tag for tag in chunk.tags if tag.span.start >= end), None)
-    return following is not None and following.trims_before
-
-
 def _block_at(node: Node, offset: int, key: str | None) -> tuple[Scalar, str | None] | None:
     """The block scalar that holds the offset, and its key; `key` is that of the node."""
     if not node.span.start < offset <= node.span.end:
@@ -216,21 +150,27 @@ def _block_at(node: Node, offset: int, key: str | None) -> tuple[Scalar, str | N
     return next((each for each in found if each is not None), None)
 
 
-def _is_below_header(chunk: Chunk, block: Scalar, typed: _Typed) -> bool:
-    """Whether the line is one of the block's text, and not that of its `|`."""
+def _is_in_lines(chunk: Chunk, block: Scalar, typed: TypedLines) -> bool:
+    """Whether the lines are all of the block's text, and none that of its `|`."""
     head = chunk.text.find("\n", block.span.start)
-    return 0 <= head < typed.at
+    return 0 <= head < typed.at and typed.last < block.span.end
 
 
-def _text(block: Scalar, typed: _Typed) -> str | None:
-    """The block's text after the edit; None where the line cannot be told from others."""
+def _text(block: Scalar, typed: TypedLines) -> str | None:
+    """The block's text after the edit; None where the lines cannot be told from others."""
     lines = block.text.split("\n")
-    same = [number for number, line in enumerate(lines) if line.lstrip(" ") == typed.before]
-    if len(same) != 1:
-        return None
-    line = lines[same[0]]
-    lines[same[0]] = line[: len(line) - len(typed.before)] + typed.after
+    bare = [line.lstrip(" ") for line in lines]
+    for before, after in zip(typed.before, typed.after, strict=True):
+        if bare.count(before) != 1:
+            return None
+        number = bare.index(before)
+        lines[number] = lines[number][: len(lines[number]) - len(before)] + after
     return "\n".join(lines)
+
+
+def _spaces_behind(text: str) -> int:
+    """How many spaces end a text."""
+    return len(text) - len(text.rstrip(" "))
 
 
 def _changed(node: Node, change: _Change, *, is_last: bool = True) -> Node:
