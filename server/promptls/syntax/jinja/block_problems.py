@@ -77,8 +77,9 @@ class _Matching:
             self.slips.add(slip)
         elif any(opening.keyword == tag.keyword for opening in self.stack):
             while (opening := self.stack.pop()).keyword != tag.keyword:
-                self.crossed.append(_Crossed(opening, tag, len(self.problems)))
-                self.problems.append(_not_closed(opening, tag))
+                if not lacks_end(self.source, opening.keyword, opening.span, tag.span.start):
+                    self.crossed.append(_Crossed(opening, tag, len(self.problems)))
+                    self.problems.append(_not_closed(opening, tag))
         elif late := _taken(self.crossed, lambda each: each.opening, tag):
             first = self.early.setdefault(late.closing, late.problem)
             self.problems[max(first, late.problem)] = None

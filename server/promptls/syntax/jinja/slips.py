@@ -41,13 +41,15 @@ def misspelt_opening(
     return None
 
 
-def lacks_end(source: Source, keyword: str, opening: Span) -> bool:
-    """Whether an unknown tag a little behind a block's opening is its misspelt end."""
+def lacks_end(source: Source, keyword: str, opening: Span, before: int | None = None) -> bool:
+    """Whether an unknown tag a little behind a block's opening, `before` an offset, is its misspelt end."""
     offset = opening.start
     for _ in range(_MOST_CHUNKS):
         located = source.located(offset)
         behind = opening.start - located.start
         for place, word in _unknown(located.chunk):
+            if before is not None and located.start + place >= before:
+                return False
             if place > behind and (word == "end" or meant_tag(word) == f"end{keyword}"):
                 return True
         offset = located.start + len(located.chunk.text)
