@@ -33,6 +33,7 @@ def words(text: str) -> dict[str, str]:
     ("text", "expected"),
     [
         ("{{ a }}", {"a": SCALAR}),
+        ("{{ a | }}", {"a": SCALAR}),
         ("{{ a.b.c }}{{ a['d'] }}", {"a": "mapping with b, d"}),
         ("{% for m in a %}{{ m.by }}: {{ m.text }}{% endfor %}", {"a": "list of mappings with by, text"}),
         ("{% for m in a %}{{ m }}{% endfor %}{{ m }}", {"a": "list of scalars", "m": SCALAR}),

@@ -101,7 +101,12 @@ class ExpressionUses:
             self.emit(with_optional_end(path_of(test.target)), OTHERS, test.target)
 
     def use(self, node: Expression, shape: Shape, need: str = "") -> Path:
-        """Note that what `node` gives is used as `shape`, and fails to be without `need`; the path to it."""
+        """Note that what `node` gives is used as `shape`, and fails to be without `need`; the path to it.
+
+        While a filter is typed, the value counts as used without it.
+        """
+        if isinstance(node, Filter) and not node.name and node.target is not None:
+            node = node.target
         path = path_of(node)
         if path:
             self.emit(path, shape, node, need)
