@@ -145,21 +145,47 @@ def _size(node: yaml.Node, known: dict[int, int]) -> int:
 
 def nests_too_deep(text: str) -> bool:
     """Whether brackets stand in one another deeper than is read."""
-    if text.count("[") + text.count("{") <= MAX_DEPTH:
-        return False
+    return nesting_of(text) > MAX_DEPTH
+
+
+def nesting_of(text: str) -> int:
+    """How deep brackets stand in one another at most; more than that, as long as that is not too deep."""
+    brackets = text.count("[") + text.count("{")
+    if brackets <= MAX_DEPTH:
+        return brackets
     depth = deepest = 0
     for match in re.finditer(r"[\[{\]}]", text):
         depth += 1 if match.group() in "[{" else -1
         deepest = max(deepest, depth)
-    return deepest > MAX_DEPTH
+    return deepest
 
 
-def _placed(error: yaml.MarkedYAMLError, text: str) -> YamlError:
+def error_behind(context: str, text: str, begin: int) -> tuple[YamlError, int] | None:
+    """The first error of a text behind a place, with `context` for all that stands ahead of it.
+
+    With it, up to where libyaml has read then. None where there is none, or it has to do with the context.
+    """
+    by = begin - len(context)
+    try:
+        yaml.compose(context + text[begin:], Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        marks = [mark.index + by for mark in (error.problem_mark, error.context_mark) if mark]
+        is_behind = bool(error.problem_mark) and error.problem != json_escapes.REFUSED
+        if not is_behind or (error.problem in _AT_CONTEXT and min(marks) < begin):
+            return None
+        return _placed(error, text, by), max(marks)
+    except (yaml.YAMLError, RecursionError, UnicodeEncodeError, ValueError):
+        return None
+    return None
+
+
+def _placed(error: yaml.MarkedYAMLError, text: str, by: int = 0) -> YamlError:
+    """The error as it is told; its marks are `by` characters ahead of where they count in the text."""
     problem = error.problem or "not valid YAML"
     mark = error.problem_mark or error.context_mark
     if error.context_mark and problem in _AT_CONTEXT:
         mark = error.context_mark
-    offset = min(mark.index, len(text)) if mark else 0
+    offset = min(mark.index + by, len(text)) if mark else 0
     if (error.context or "").startswith("while parsing a flow"):
         offset = _bracket_above(text, offset)
     elif "<document start>" in problem:
@@ -170,7 +196,7 @@ def _placed(error: yaml.MarkedYAMLError, text: str) -> YamlError:
     message = _PLAIN_WORDS.get(problem, problem)
     if "<document start>" in problem and text.startswith("%", offset):
         message = "a directive needs a line with `---` behind it"
-    opened = quote_opened_above(text, mark.index) if mark else None
+    opened = quote_opened_above(text, mark.index + by) if mark else None
     if opened is not None:
         return YamlError(opened, _PLAIN_WORDS["found unexpected end of stream"])
     line = _line_at(text, offset)

@@ -15,13 +15,15 @@ from promptls.text.span import Span
 class Reading(NamedTuple):
     """A text that was read without an error, as `project` gives it with all branches.
 
-    `root` is its one tree, in which no node stands twice.
+    `root` is its one tree, in which no node stands twice. Brackets stand in one another no deeper than
+    `nesting`.
     """
 
     length: int
     tags: tuple[Tag, ...]
     projection: Projection
     root: Mapping
+    nesting: int
 
 
 class Written(NamedTuple):

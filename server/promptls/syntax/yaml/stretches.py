@@ -1,4 +1,7 @@
-"""The lines of a mapping's entries and of a list's items, which can be read without those around them."""
+"""The lines of a mapping's entries and of a list's items, which can be read without those around them.
+
+Inside of them, the entries and items of what is in brackets.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +11,19 @@ from typing import Final, NamedTuple
 
 from promptls.syntax.projection import Projection
 from promptls.syntax.yaml.difference import Reading, place_in
+from promptls.syntax.yaml.flow_stretches import (
+    MOST_CHILDREN,
+    Step,
+    Stretch,
+    flow_stretches,
+    opening_of,
+)
 from promptls.syntax.yaml.nodes import Collection, Entry, Mapping, Node, Scalar
 from promptls.text.span import Span
 
-_MOST_CHILDREN: Final = 4
-"""How many entries or items in a row are read again together."""
 _MOST_LINES: Final = 50
 """How many lines above an item its dash is looked for."""
 _WHITE: Final = frozenset({"", " ", "\t", "\n", "\r"})
-
-
-class Step(NamedTuple):
-    """A node on the way to what differs, and its children there, from number `first` to `last`."""
-
-    node: Collection
-    first: int
-    last: int
-
-
-class Stretch(NamedTuple):
-    """The lines of an entry or an item, or of some in a row: their span in the projection.
-
-    `column` is that of their keys or dashes. The last step of the `way` leads to them.
-    """
-
-    way: tuple[Step, ...]
-    span: Span
-    column: int
 
 
 def stretches(before: Reading, changed: Span) -> Iterator[Stretch]:
@@ -45,6 +34,9 @@ def stretches(before: Reading, changed: Span) -> Iterator[Stretch]:
     way: tuple[Step, ...] = ()
     end = len(projection.text)
     while not isinstance(node, Scalar):
+        if opening_of(projection, node):
+            yield from flow_stretches(projection, node, way, changed)
+            return
         children = _children(projection, node)
         if children is None:
             return
@@ -53,7 +45,7 @@ def stretches(before: Reading, changed: Span) -> Iterator[Stretch]:
         line = line_of(projection.text, start)
         if line < 0 or changed.start <= start:
             return
-        for last in range(first, min(children.number, first + _MOST_CHILDREN)):
+        for last in range(first, min(children.number, first + MOST_CHILDREN)):
             is_last = last + 1 == children.number
             behind = children.start(last + 1) if not is_last else -1
             until = end if is_last else line_of(projection.text, behind)

@@ -27,12 +27,12 @@ from promptls.syntax.projection import (
     stands_alone,
     text_span,
 )
-from promptls.syntax.yaml.compose import Composed, YamlError, compose
+from promptls.syntax.yaml.compose import Composed, YamlError, compose, nesting_of
 from promptls.syntax.yaml.difference import Reading, Written
 from promptls.syntax.yaml.nodes import Mapping, Node
 from promptls.syntax.yaml.reread import reread
 from promptls.syntax.yaml.retyped import retyped
-from promptls.text.lines import line_end
+from promptls.syntax.yaml.yaml_problem import yaml_problem
 from promptls.text.span import Span
 
 _MOST_READINGS: Final = 6
@@ -74,15 +74,27 @@ def _chunk_yaml(chunk: Chunk) -> ChunkYaml:
     if again is not None:
         return again
     before = _last_reading(chunk)
+    found: ChunkYaml | None = None
     if before is not None:
         now = _projection(chunk)
-        root = reread(before, Written(chunk.text, chunk.tags, now, spans(now), dynamics(chunk)))
-        if root is not None:
-            return ChunkYaml((root,), (), (), is_read_together=True, is_plain=True)
-    found = _read(chunk)
+        known = reread(before, Written(chunk.text, chunk.tags, now, spans(now), dynamics(chunk)))
+        if known is not None:
+            chunk.kept[_nesting_of] = known.nesting
+            if isinstance(known.found, Mapping):
+                return ChunkYaml((known.found,), (), (), is_read_together=True, is_plain=True)
+            found = _with_error(chunk, now, known.found)
+    if found is None:
+        found = _read(chunk)
     if before is not None and not found.is_plain:
         chunk.kept[_last_reading] = before
     return found
+
+
+def _with_error(chunk: Chunk, projection: Projection, error: YamlError) -> ChunkYaml | None:
+    """What is known of a chunk with that error; None where another reading of it may be without it."""
+    if any(pair.keyword == "if" for pair in chunk_blocks(chunk).pairs) or _may_begin_texts(chunk):
+        return None
+    return ChunkYaml((), yaml_problem(chunk, projection, error), ())
 
 
 def _again(chunk: Chunk) -> ChunkYaml | None:
@@ -93,7 +105,7 @@ def _again(chunk: Chunk) -> ChunkYaml | None:
     # Which branches count depends on their conditions, where they are not read together.
     if not chunk.has_same_tags and not known.is_read_together:
         return None
-    again = retyped(chunk, known.roots, is_plain=known.is_plain)
+    again = retyped(chunk, known.roots, is_plain=known.is_plain, is_read_together=known.is_read_together)
     return None if again is None else known._replace(roots=again.roots, retyped=again.key)
 
 
@@ -105,13 +117,9 @@ def _last_reading(chunk: Chunk) -> Reading | None:
     known = former.kept.get(_chunk_yaml)
     if isinstance(known, ChunkYaml) and known.is_plain:
         (root,) = known.roots
-        if (
-            not isinstance(root, Mapping)
-            or not root.entries
-            or root.entries[0].key.span.start != root.span.start
-        ):
-            return None  # nothing of a mapping in brackets is read by itself
-        return Reading(former.length, former.tags, _projection(former), root)
+        if not isinstance(root, Mapping) or not root.entries:
+            return None
+        return Reading(former.length, former.tags, _projection(former), root, _nesting(former))
     earlier = former.kept.get(_last_reading)
     return earlier if isinstance(earlier, Reading) else None
 
@@ -122,6 +130,12 @@ def _projection(chunk: Chunk) -> Projection:
     return project(chunk)
 
 
+def _nesting_of(chunk: Chunk) -> int:
+    """How deep brackets stand in one another in what the chunk gives, or more."""
+    return nesting_of(_projection(chunk).text)
+
+
+_nesting: Final = kept(_nesting_of)
 chunk_yaml: Final = kept(_chunk_yaml)
 
 
@@ -132,11 +146,11 @@ def _read(chunk: Chunk) -> ChunkYaml:
         return found._replace(is_read_together=True, is_plain=together.is_plain)
     ifs = [pair for pair in chunk_blocks(chunk).pairs if pair.keyword == "if"]
     if not ifs:
-        return ChunkYaml((), _problem(chunk, together), together.aliases)
+        return ChunkYaml((), _problem_in(chunk, together), together.aliases)
     readings = [_reading(chunk, choices) for choices in _choices(chunk, ifs)]
     right = [reading for reading in readings if reading.composed.error is None]
     if not right:
-        return ChunkYaml((), _problem(chunk, readings[0]), readings[0].aliases)
+        return ChunkYaml((), _problem_in(chunk, readings[0]), readings[0].aliases)
     result = _without_error(right)
     return result._replace(problems=_branch_problem(chunk, ifs, readings))
 
@@ -153,13 +167,18 @@ def _reading(chunk: Chunk, choices: dict[int, int]) -> _Reading:
     text is indented: an error counts when it is there both ways.
     """
     reading = _reading_of(chunk, project(chunk, choices))
-    if reading.composed.error is not None and any(
-        tag.kind == "output" and stands_alone(chunk, tag) and begins_text(chunk, tag) for tag in chunk.tags
-    ):
+    if reading.composed.error is not None and _may_begin_texts(chunk):
         other = _reading_of(chunk, project(chunk, choices, begins_texts=True))
         if other.composed.error is None:
             return other._replace(begins_texts=True)
     return reading
+
+
+def _may_begin_texts(chunk: Chunk) -> bool:
+    """Whether a value is printed at the start of a text."""
+    return any(
+        tag.kind == "output" and stands_alone(chunk, tag) and begins_text(chunk, tag) for tag in chunk.tags
+    )
 
 
 def _reading_of(chunk: Chunk, projection: Projection) -> _Reading:
@@ -222,38 +241,9 @@ def _choices(chunk: Chunk, ifs: list[Pair]) -> Iterator[dict[int, int]]:
         yield {opening: min(number, width - 1) for opening, width in widths.items()}
 
 
-def _problem(chunk: Chunk, reading: _Reading) -> tuple[SyntaxProblem, ...]:
+def _problem_in(chunk: Chunk, reading: _Reading) -> tuple[SyntaxProblem, ...]:
     error = reading.composed.error
-    if error is None or _is_unsure(chunk, reading.projection, error):
-        return ()
-    origin = reading.projection.origin(error.offset)
-    end = line_end(chunk.text, origin)
-    end = origin + len(chunk.text[origin:end].rstrip())
-    if end <= origin:
-        origin, end = _text_before(chunk.text, origin)
-    return (SyntaxProblem("yaml", Span(origin, end), error.message),)
-
-
-def _text_before(text: str, offset: int) -> tuple[int, int]:
-    """The last line with text at or before `offset`, for errors that libyaml places behind the end."""
-    end = len(text[:offset].rstrip())
-    begin = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
-    begin += len(text[begin:end]) - len(text[begin:end].lstrip())
-    return begin, max(end, begin + 1)
-
-
-def _is_unsure(chunk: Chunk, projection: Projection, error: YamlError) -> bool:
-    """Whether a printed value on the error's line could be what makes it right, such as a quote."""
-    line_start = projection.text.rfind("\n", 0, error.offset) + 1
-    origin = projection.origin(line_start)
-    end = projection.origin(error.offset)
-    for tag in chunk.tags:
-        if tag.kind != "output" or not origin <= tag.span.start <= end:
-            continue
-        before = chunk.text[origin : tag.span.start].strip()
-        if before in {"", "-"} or before.endswith((":", "- ")):
-            return True
-    return False
+    return () if error is None else yaml_problem(chunk, reading.projection, error)
 
 
 def _branch_problem(chunk: Chunk, ifs: list[Pair], readings: list[_Reading]) -> tuple[SyntaxProblem, ...]:
@@ -278,7 +268,7 @@ def _branch_problem(chunk: Chunk, ifs: list[Pair], readings: list[_Reading]) -> 
             )
         alone = _reading(chunk, choices)
         if alone.composed.error is not None:
-            return _problem(chunk, alone)
+            return _problem_in(chunk, alone)
     return ()
 
 
