@@ -72,7 +72,7 @@ class EvaluationTemplate:
     @property
     def ice_token(self) -> Scalar | None:
         """The value of `ice_token`, where one is given and it is not null."""
-        value = self.mapping.value("ice_token") if self.mapping else None
+        value = self.mapping.merged("ice_token") if self.mapping else None
         return value if isinstance(value, Scalar) and (value.dynamic or value.tag != "null") else None
 
     @property
@@ -213,7 +213,7 @@ def evaluation_of(chunk: Chunk) -> Evaluation | None:
 
 def class_name(node: Node | None) -> str | None:
     """The class that a mapping's `type` names, without its module."""
-    written = scalar_text(node.value("type")) if isinstance(node, Mapping) else None
+    written = scalar_text(node.merged("type")) if isinstance(node, Mapping) else None
     return written.rsplit(".", 1)[-1] if written else None
 
 
@@ -265,10 +265,10 @@ def _template(entry: Entry | None) -> EvaluationTemplate | None:
         # A class of the data set's own takes what it likes.
         return EvaluationTemplate(entry, Form.UNKNOWN, None)
     if kind == "RawPromptTemplate":
-        messages = mapping.value("messages")
+        messages = mapping.merged("messages")
         form = Form.MESSAGES if isinstance(messages, Sequence) else _form(messages, Form.OTHER)
         return EvaluationTemplate(entry, form, messages)
-    body = mapping.value("template")
+    body = mapping.merged("template")
     return EvaluationTemplate(entry, _form(body), body)
 
 
@@ -276,7 +276,7 @@ def _form(node: Node | None, other_than: Form | None = None) -> Form:
     if node is None:
         return Form.MISSING
     if isinstance(node, Mapping):
-        if any(key_text(entry) is None for entry in node.entries):
+        if any(key_text(entry) in {None, "<<"} for entry in node.entries):
             return Form.UNKNOWN
         is_dialogue = all(key_text(entry) in DIALOGUE_KEYS for entry in node.entries)
         return other_than or (Form.DIALOGUE if is_dialogue else Form.LABELS)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
-from promptls.syntax.yaml.nodes import Entry, Mapping
+from promptls.meaning.object_data import holds_printed
+from promptls.syntax.yaml.nodes import Entry, Mapping, key_text
 from promptls.text.span import Span
 
 Given = ParamSpec("Given")
@@ -26,6 +27,16 @@ class Example(NamedTuple):
     def span(self) -> Span:
         """Where it stands."""
         return self.node.span
+
+    @property
+    def has_printed_keys(self) -> bool:
+        """Whether Jinja prints one of its keys, so that none can be said to be missing."""
+        return any(key_text(entry) is None for entry in self.entries)
+
+    def is_printed(self, key: str) -> bool:
+        """Whether Jinja prints anything into the value of a key, so that its data is not the real one."""
+        values = (entry.value for entry in self.entries if key_text(entry) == key)
+        return any(map(holds_printed, values))
 
     @property
     def entries(self) -> tuple[Entry, ...]:

@@ -196,8 +196,8 @@ def declarations_of(
         data=data,
         settings=settings,
         problems=problems,
-        inputs=_inputs(tree.value("input_keys"), data.get("input_keys")),
-        examples=_examples(tree.value("examples"), data.get("examples")),
+        inputs=_inputs(tree.merged("input_keys"), data.get("input_keys")),
+        examples=_examples(tree.merged("examples"), data.get("examples")),
     )
 
 
@@ -275,7 +275,7 @@ def _keys_at(path: tuple[Any, ...]) -> tuple[str, ...]:
 def _node_at(node: Node | None, path: tuple[Any, ...]) -> Node | None:
     for part in path:
         if isinstance(node, Mapping):
-            node = node.value(str(part))
+            node = node.merged(str(part))
         elif isinstance(node, Sequence) and isinstance(part, int) and part < len(node.items):
             node = node.items[part]
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from promptls.syntax.yaml.nodes import Collection, Node, Scalar, Sequence, kept_with_node
+from promptls.syntax.yaml.nodes import Collection, Mapping, Node, Scalar, Sequence, kept_with_node
 
 _WORDS: Final = {
     "yes": True, "true": True, "on": True, "no": False, "false": False, "off": False,
@@ -23,12 +23,30 @@ def plain_data(node: Node) -> Any:
 def _collection(node: Collection) -> Any:
     if isinstance(node, Sequence):
         return [plain_data(item) for item in node.items]
-    return {
+    own = {
         key if isinstance(key := plain_data(entry.key), (str, int, float, bool)) else str(key): plain_data(
             entry.value
         )
         for entry in node.entries
     }
+    merges = own.pop("<<", None) if isinstance(node.value("<<"), Mapping | Sequence) else None
+    for merged in merges if isinstance(merges, list) else (merges,):
+        if isinstance(merged, dict):
+            own = {**own, **{key: value for key, value in merged.items() if key not in own}}
+    return own
+
+
+@kept_with_node
+def is_printed(node: Collection) -> bool:
+    """Whether Jinja prints anything into the list or mapping, so that its data is not known whole."""
+    if isinstance(node, Sequence):
+        return any(map(holds_printed, node.items))
+    return any(holds_printed(entry.key) or holds_printed(entry.value) for entry in node.entries)
+
+
+def holds_printed(node: Node) -> bool:
+    """The same of any node."""
+    return node.dynamic if isinstance(node, Scalar) else is_printed(node)
 
 
 def _scalar(node: Scalar) -> Any:

@@ -17,12 +17,13 @@ _SECONDS: Final = 0.2
 _UNDECIDED: Final = (RecursionError, TypeError, ValueError, TimeoutError)
 
 
-def schema_error(value: Any, schema: dict[str, Any]) -> str:
-    """What is wrong with the value, in the words of jsonschema; nothing where that cannot be decided.
+def schema_fault(value: Any, schema: dict[str, Any]) -> tuple[str, tuple[str | int, ...]]:
+    """What is wrong with the value, in the words of jsonschema, and the keys that lead to it in the value.
 
-    It cannot where the schema itself is wrong, refers to another document, or takes too long.
+    Nothing where that cannot be decided: where the schema itself is wrong, refers to another document, or
+    takes too long.
     """
-    return SchemaCheck(schema).error(value)
+    return SchemaCheck(schema).fault(value)
 
 
 class SchemaCheck:
@@ -41,17 +42,21 @@ class SchemaCheck:
             self._validator = validator(schema, registry=referencing.Registry())
 
     def error(self, value: Any) -> str:
-        """What is wrong with the value; nothing where that cannot be decided, as of `schema_error`."""
+        """What is wrong with the value; nothing where that cannot be decided."""
+        return self.fault(value)[0]
+
+    def fault(self, value: Any) -> tuple[str, tuple[str | int, ...]]:
+        """The same, with the keys that lead to it."""
         from referencing.exceptions import Unresolvable
 
         if self._validator is None:
-            return ""
+            return "", ()
         try:
             errors = self._validator.iter_errors(value)
             first = min(errors, key=lambda found: [str(step) for step in found.path], default=None)
         except (Unresolvable, *_UNDECIDED):
-            return ""
-        return first.message if first else ""
+            return "", ()
+        return (first.message, tuple(first.absolute_path)) if first else ("", ())
 
 
 def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:

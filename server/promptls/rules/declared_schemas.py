@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from promptls.meaning.object_data import holds_printed, plain_data
+from promptls.meaning.schema_error import schema_fault
+from promptls.rules.declared_types import declared_types, is_of_type
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import Finding
-from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text, node_at
 from promptls.text.nearest import is_slip
 
 _TYPES: Final = ("string", "number", "integer", "boolean", "array", "object", "null")
@@ -22,7 +25,25 @@ def schema_problems(inputs: Node | None) -> Iterator[Finding]:
     """The mistakes in the schemas under `input_keys`."""
     if isinstance(inputs, Mapping):
         for entry in inputs.entries:
-            yield from _of_schema(entry.value)
+            wrong = list(_of_schema(entry.value))
+            yield from wrong or _of_default(entry.value)
+
+
+def _of_default(schema: Node) -> Iterator[Finding]:
+    """A default that its own schema refuses."""
+    entry = schema.entry("default") if isinstance(schema, Mapping) else None
+    if entry is None or holds_printed(schema):
+        return
+    data = plain_data(schema)
+    types = declared_types(data)
+    value = data["default"]
+    if value is None or (types is not None and "enum" not in data and is_of_type(value, types)):
+        return
+    wrong, way = schema_fault(value, {key: each for key, each in data.items() if key != "default"})
+    if wrong:
+        span = node_at(entry.value, way).span
+        message = f"the default is not what its schema allows: {wrong}"
+        yield Finding(entry.key.span if span.is_empty() else span, message, severity="warning")
 
 
 def _of_schema(schema: Node) -> Iterator[Finding]:

@@ -46,6 +46,7 @@ from collections.abc import Iterator
 
 from promptls.meaning.canonical import canonical_text
 from promptls.meaning.example import Example, kept_with_example
+from promptls.meaning.object_data import is_printed
 from promptls.rules.aspects import declarations
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, RelatedPlace, Rule
 from promptls.text.span import Span
@@ -57,6 +58,8 @@ def check(context: FileContext) -> Iterator[Finding]:
     output = output if isinstance(output, str) else None
     seen: dict[str, Example] = {}
     for example in context.template.declarations.examples:
+        if is_printed(example.node):
+            continue  # what Jinja prints may differ from one to the other
         inputs = _inputs(example, output)
         earlier = seen.setdefault(inputs, example)
         if inputs and earlier is not example:

@@ -60,6 +60,7 @@ from pathlib import Path
 from typing import Any
 
 from promptls.meaning.kind import Kind
+from promptls.meaning.object_data import is_printed
 from promptls.rules.declared_experiments import DeclaredExperiment, declared_experiments
 from promptls.rules.rule import FileContext, Finding, Rule
 
@@ -77,7 +78,7 @@ def check(context: FileContext) -> Iterator[Finding]:
             if (number, experiment.dataset) in seen or not inputs:
                 continue
             row = _row_of(experiment, inputs)
-            if row is not None:
+            if row is not None and not is_printed(example.node):
                 seen.add((number, experiment.dataset))
                 span = example.entries[0].key.span if example.entries else example.span
                 named = experiment.declared.dataset

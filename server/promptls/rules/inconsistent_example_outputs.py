@@ -63,7 +63,7 @@ def check(context: FileContext) -> Iterator[Finding]:
     first, first_number = None, 0
     for example in context.template.declarations.examples:
         form = _output_form(example, output, is_json)
-        if form is None or (is_json and form == "text"):
+        if form is None or example.is_printed(output) or (is_json and form == "text"):
             continue  # that it is no JSON is told by `invalid-example-output`
         if first is None:
             first, first_number = form, example.number

@@ -46,7 +46,8 @@ from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, Seve
 from promptls.rules.template_slip import unknown_alone
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text
+from promptls.text.nearest import is_slip
 from promptls.text.span import Span
 
 
@@ -57,7 +58,10 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         return
     if not evaluation.templates and not evaluation.is_open:
         entry = evaluation.root.entry("infer_cfg") or evaluation.retriever or evaluation.inferencer
-        if entry is not None:
+        # A slip is told by `unknown-evaluation-key`.
+        keys = [key_text(each) or "" for each in evaluation.holder.entries]
+        is_slipped = any(is_slip(key, name) for key in keys for name in ("prompt_template", "ice_template"))
+        if entry is not None and not is_slipped:
             yield Finding(
                 entry.key.span,
                 "there is neither a `prompt_template` nor an `ice_template`: the prompt is empty",
@@ -154,6 +158,8 @@ def _messages(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate
         if body is None and not evaluation.is_open:
             written = f"messages: [{{role: user, content: {BLANK}}}]"
             mapping = template.mapping
+            if mapping and any(is_slip(key_text(each) or "", "messages") for each in mapping.entries):
+                return  # as above
             fixes = key_behind(chunk, mapping.span, mapping.entries, written) if mapping else ()
             yield Finding(template.entry.key.span, "a `RawPromptTemplate` has no `messages`", fixes)
         elif body is not None and template.form is not Form.UNKNOWN:

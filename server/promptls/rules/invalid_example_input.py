@@ -51,10 +51,11 @@ from datetime import date
 from typing import Any, Final
 
 from promptls.meaning.example import Example
-from promptls.meaning.schema_error import schema_error
+from promptls.meaning.object_data import holds_printed
+from promptls.meaning.schema_error import schema_fault
 from promptls.rules.declared_types import declared_types, is_of_type
 from promptls.rules.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Rule
-from promptls.syntax.yaml.nodes import key_text
+from promptls.syntax.yaml.nodes import key_text, node_at
 
 
 def _schemas(context: FileContext) -> dict[str, dict[str, Any]] | None:
@@ -67,14 +68,17 @@ def check(_text: str, example: Example, schemas: Mapping[str, dict[str, Any]]) -
     """The inputs of an example that do not fit their schemas."""
     for entry in example.entries:
         name = key_text(entry)
-        if name not in schemas or name not in example.data:
+        if name not in schemas or name not in example.data or holds_printed(entry.value):
             continue
         value = example.data[name]
-        wrong = "" if _plainly_fits(value, schemas[name]) else schema_error(value, schemas[name])
+        if _plainly_fits(value, schemas[name]):
+            continue
+        wrong, way = schema_fault(value, schemas[name])
         if wrong and isinstance(value, date):
             wrong = "YAML reads it as a date; quote it"
         if wrong:
-            span = entry.key.span if entry.value.span.is_empty() else entry.value.span
+            guilty = node_at(entry.value, way).span
+            span = entry.key.span if guilty.is_empty() else guilty
             yield Finding(span, f"`{name}` of example {example.number} is not as declared: {wrong}")
 
 

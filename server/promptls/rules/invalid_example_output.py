@@ -50,10 +50,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from promptls.meaning.example import Example
-from promptls.meaning.schema_error import schema_error
+from promptls.meaning.object_data import holds_printed
+from promptls.meaning.schema_error import schema_fault
 from promptls.rules.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Rule
-from promptls.syntax.yaml.nodes import key_text
-from promptls.text.span import Span
+from promptls.syntax.yaml.nodes import Node, key_text, node_at
 
 
 class _Asked(NamedTuple):
@@ -77,9 +77,10 @@ def _asked(context: FileContext) -> _Asked | None:
 
 def check(_text: str, example: Example, asked: _Asked) -> Iterator[Finding]:
     """The output of an example that is no JSON, or does not fit the schema."""
-    span = _value_span(example, asked.output)
-    if span is None:
+    node = _value_node(example, asked.output)
+    if node is None or holds_printed(node):
         return
+    span = node.span
     value = example.data.get(asked.output)
     if isinstance(value, str) and asked.is_json:
         try:
@@ -88,12 +89,17 @@ def check(_text: str, example: Example, asked: _Asked) -> Iterator[Finding]:
             said = f"the output of example {example.number} is not valid JSON: {_reason(error)}"
             yield Finding(span, said)
             return
-    if asked.schema is not None and (wrong := schema_error(value, asked.schema)):
-        yield Finding(span, f"the output of example {example.number} does not fit `output_schema`: {wrong}")
+    if asked.schema is None:
+        return
+    wrong, way = schema_fault(value, asked.schema)
+    if wrong:
+        guilty = node_at(node, way).span
+        said = f"the output of example {example.number} does not fit `output_schema`: {wrong}"
+        yield Finding(span if guilty.is_empty() else guilty, said)
 
 
-def _value_span(example: Example, key: str) -> Span | None:
-    return next((entry.value.span for entry in example.entries if key_text(entry) == key), None)
+def _value_node(example: Example, key: str) -> Node | None:
+    return next((entry.value for entry in example.entries if key_text(entry) == key), None)
 
 
 def _reason(error: ValueError) -> str:

@@ -53,7 +53,7 @@ def check(context: FileContext) -> Iterator[Finding]:
             fixes = (Fix(f"Change to `{problem.meant}`", (edit,), preferred=True),)
         yield Finding(problem.span, problem.message, fixes)
     tree = context.template.declarations.tree
-    yield from schema_problems(tree.value("input_keys") if tree else None)
+    yield from schema_problems(tree.merged("input_keys") if tree else None)
     yield from _unknown_encoding(context)
     span = context.template.declarations.value_span("functions")
     functions = context.template.declarations.settings.functions

@@ -42,7 +42,10 @@ _BAD: Final = re.compile(r"[.\[\]{}!:]|^\d*$")
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The names that Python would read as something else."""
+    refused = {problem.span for problem in context.template.declarations.problems}
     for key in context.template.declarations.inputs or ():
+        if key.span in refused:
+            continue  # a name that is no text is told by `invalid-header`
         if key.name == "self":
             yield Finding(key.span, "`Prompt.format` takes no input of this name: `self` is the prompt")
         elif _BAD.search(key.name):

@@ -46,6 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from promptls.meaning.evaluation import Evaluation, EvaluationTemplate, Form, Label, evaluation_of
 from promptls.rules.misspelt import misspelt
@@ -57,6 +58,9 @@ from promptls.systems.opencompass.template_keys import DIALOGUE_KEYS
 from promptls.systems.opencompass.vocabulary import LABEL_INFERENCERS
 from promptls.text.nearest import is_close
 from promptls.text.span import Span
+
+_BESIDE: Final = frozenset({"ice_token", "sep_token", "type"})
+"""Keys of a template that stand beside its text."""
 
 
 def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
@@ -85,16 +89,17 @@ def _strays(template: EvaluationTemplate) -> list[Finding]:
     """The keys that make a mapping from labels of what is a dialogue otherwise."""
     if not any(label.name == "round" or _is_slip_of_round(label) for label in template.labels):
         return []
+    free = [key for key in DIALOGUE_KEYS if key not in {each.name for each in template.labels}]
     return [
-        misspelt(
-            label.entry.key.span,
-            "this key makes the dialogue a mapping from labels",
-            label.name,
-            [key for key in DIALOGUE_KEYS if key not in {each.name for each in template.labels}],
-        )
+        misspelt(label.entry.key.span, f"this key {_turned(label)}", label.name, free)
         for label in template.labels
         if label.name not in DIALOGUE_KEYS
     ]
+
+
+def _turned(label: Label) -> str:
+    made = "makes the dialogue a mapping from labels"
+    return f"{made}: it belongs beside `template`" if label.name in _BESIDE else made
 
 
 def _is_slip_of_round(label: Label) -> bool:

@@ -83,8 +83,10 @@ def _without_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTem
         return
     if template is not evaluation.asked:
         return
+    # That the key stands in the template is told by `invalid-ppl-template`.
+    misplaced = [label.entry.value for label in template.labels if label.name == "ice_token"]
     for scalar in _texts(template):
-        for span in _marks(chunk.text, scalar, USUAL_ICE_MARK):
+        for span in _marks(chunk.text, scalar, USUAL_ICE_MARK) if scalar not in misplaced else ():
             message = (
                 f"`{USUAL_ICE_MARK}` reaches the model as it stands: `{template.name}` has no `ice_token`"
             )
@@ -173,6 +175,10 @@ def _adding_token(text: str, template: EvaluationTemplate) -> tuple[Fix, ...]:
 
 
 def _token_edit(text: str, mapping: Mapping) -> Edit | None:
+    entry = mapping.entry("ice_token")
+    if entry is not None:
+        span = entry.value.span
+        return None if span.is_empty() else Edit(span, f'"{USUAL_ICE_MARK}"')
     return added_entry(text, mapping.span, mapping.entries, f'ice_token: "{USUAL_ICE_MARK}"')
 
 

@@ -44,7 +44,7 @@ def check(context: FileContext) -> Iterator[Finding]:
         context, "instruction", "instruction: Say in plain language what the model is to do."
     )
     root = context.template.root
-    value = root.value("instruction") if root else None
+    value = root.merged("instruction") if root else None
     if isinstance(value, (Mapping, Sequence)) and not top_keys(context.template.source) & NEWER_FILE_KEYS:
         what = "mapping" if isinstance(value, Mapping) else "list"
         yield Finding(value.span, f"the instruction is a {what}: Ragas takes a text")
@@ -57,7 +57,7 @@ def missing_top_key(context: FileContext, key: str, written: str | None) -> Iter
     """
     root = context.template.root
     keys = top_keys(context.template.source)
-    if root is None or not root.entries or key in keys or keys & NEWER_FILE_KEYS:
+    if root is None or not root.entries or key in keys or root.merged(key) or keys & NEWER_FILE_KEYS:
         return
     unknown = keys - {*PROMPT_KEYS, *HEADER_KEYS}
     if any(key_text(entry) is None for entry in root.entries) or any(is_close(each, key) for each in unknown):

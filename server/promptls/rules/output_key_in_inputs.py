@@ -59,7 +59,7 @@ def check(context: FileContext) -> Iterator[Finding]:
 def _without(context: FileContext, name: str) -> Edit | None:
     """The edit that takes the name out of the inputs."""
     tree = context.template.declarations.tree
-    keys = tree.value("input_keys") if tree else None
+    keys = tree.merged("input_keys") if tree else None
     if isinstance(keys, Sequence):
         item = next(item for item in keys.items if scalar_text(item) == name)
         return removed_item(context.template.source.text, keys, item)

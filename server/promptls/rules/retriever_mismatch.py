@@ -58,7 +58,7 @@ from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text, scalar_text
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
 from promptls.systems.opencompass.retriever_keys import LEGACY_RETRIEVER_KEYS, RETRIEVER_ARGUMENTS, RETRIEVERS
 from promptls.text.nearest import is_slip
 from promptls.text.span import Span
@@ -73,11 +73,10 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         return
     retriever = evaluation.retriever.value
     kind = class_name(retriever)
-    if isinstance(retriever, Mapping) and _lacks_class(retriever):
-        yield Finding(evaluation.retriever.key.span, "a retriever needs a `type`, which names its class")
+    yield from _without_class(evaluation.retriever)
     if not isinstance(retriever, Mapping) or kind is None:
         return
-    type_value = retriever.value("type")
+    type_value = retriever.merged("type")
     assert type_value is not None
     place = _class_span(type_value, kind)
     slips = [name for name in RETRIEVERS if is_slip(kind, name)]
@@ -100,6 +99,27 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         yield Finding(place, message, fixes)
     if evaluation.ice is not None:
         yield from _examples(evaluation, evaluation.ice)
+
+
+def _without_class(entry: Entry) -> Iterator[Finding]:
+    retriever = entry.value
+    if isinstance(retriever, Sequence) or (isinstance(retriever, Scalar) and _is_bare(retriever)):
+        message = "a retriever is a mapping whose `type` names its class"
+        yield Finding(entry.key.span, message, _as_mapping(retriever))
+    elif isinstance(retriever, Mapping) and _lacks_class(retriever):
+        yield Finding(entry.key.span, "a retriever needs a `type`, which names its class")
+
+
+def _is_bare(value: Scalar) -> bool:
+    return not value.dynamic and not value.span.is_empty()
+
+
+def _as_mapping(value: Node) -> tuple[Fix, ...]:
+    """The fix that makes a mapping of a class that stands alone."""
+    if not isinstance(value, Scalar) or value.style in {"|", ">"} or value.text not in RETRIEVERS:
+        return ()
+    fix = Edit(value.span, f"{{type: {value.text}}}")
+    return (Fix(f"Change to `{fix.text}`", (fix,), preferred=True),)
 
 
 def _lacks_class(retriever: Mapping) -> bool:
@@ -132,6 +152,11 @@ def _arguments(chunk: Chunk, retriever: Mapping, kind: str, place: Span) -> Iter
     rows = retriever.value("fix_id_list")
     if isinstance(rows, Scalar) and not rows.dynamic and not rows.span.is_empty():
         yield Finding(rows.span, "`fix_id_list` is a list of row numbers")
+    for row in rows.items if isinstance(rows, Sequence) else ():
+        if isinstance(row, Scalar) and _is_bare(row) and row.tag not in {"int", "bool"}:
+            fix = Fix("Take away the quotes", (Edit(row.span, row.text),), preferred=True)
+            fixes = (fix,) if row.text.isdecimal() and row.style in {"'", '"'} else ()
+            yield Finding(row.span, "a row is named by its number, which is whole", fixes)
     for key in needed:
         if key not in keys and not any(is_slip(each or "", key) for each in keys):
             yield Finding(place, f"`{kind}` needs `{key}`")

@@ -117,7 +117,7 @@ def _slips(node: Node | None, known: Iterable[str]) -> Iterator[Finding]:
 
 def _class(node: Node | None, known: Iterable[str], what: str) -> Iterator[Finding]:
     kind = class_name(node)
-    value = node.value("type") if isinstance(node, Mapping) else None
+    value = node.merged("type") if isinstance(node, Mapping) else None
     names = tuple(known)
     if kind is None or not isinstance(value, Scalar) or kind in names:
         return

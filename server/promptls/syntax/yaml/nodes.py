@@ -6,12 +6,15 @@ somebody asks for them. It has the `core` of the one that it was, and what is kn
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from typing import Final, TypeAlias, TypeVar
 
 from promptls.text.span import Span
+
+_MOST_MERGES: Final = 8
+"""How many mappings deep merged keys are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,10 @@ class Mapping:
         entry = self.entry(key)
         return entry.value if entry else None
 
+    def merged(self, key: str) -> Node | None:
+        """The value under this key, or else in one of the mappings that `<<` merges into this one."""
+        return _merged(self, key, _MOST_MERGES)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Mapping) and (self.span, self.entries) == (other.span, other.entries)
 
@@ -169,6 +176,29 @@ def kept_with_node(derive: Callable[[Collection], Fact]) -> Callable[[Collection
         return found  # type: ignore[return-value]  # put there above
 
     return once
+
+
+def node_at(node: Node, way: Iterable[str | int]) -> Node:
+    """The node that keys and numbers of items lead to; the last one before a step that leads nowhere."""
+    for step in way:
+        if isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node.items):
+            node = node.items[step]
+            continue
+        inner = node.value(str(step)) if isinstance(node, Mapping) else None
+        if inner is None:
+            return node
+        node = inner
+    return node
+
+
+def _merged(mapping: Mapping, key: str, deepest: int) -> Node | None:
+    entry = mapping.entry(key)
+    if entry is not None or not deepest:
+        return entry.value if entry else None
+    merges = mapping.value("<<")
+    inner = merges.items if isinstance(merges, Sequence) else (merges,)
+    found = (_merged(each, key, deepest - 1) for each in inner if isinstance(each, Mapping))
+    return next((node for node in found if node is not None), None)
 
 
 def key_text(entry: Entry) -> str | None:
