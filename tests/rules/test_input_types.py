@@ -21,6 +21,14 @@ def test_uses_are_held_to_declared_types(fixture: str) -> None:
     check_findings(fixture, "input-type-mismatch")
 
 
+CONTRADICTIONS = cases("contradicting_uses")
+
+
+@pytest.mark.parametrize("fixture", CONTRADICTIONS.values(), ids=CONTRADICTIONS)
+def test_uses_that_no_value_allows_together_are_told(fixture: str) -> None:
+    check_findings(fixture, "contradicting-uses")
+
+
 VALUES: dict[str, list[Any]] = {
     "string": ["a b", "12"],
     "integer": [3, 1],

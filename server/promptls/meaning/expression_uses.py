@@ -64,6 +64,7 @@ class ExpressionUses:
     """Collects the uses in the expressions of one tag, with what is asked before each of them.
 
     `call_block` is the text of a `call` tag whose call is read next, so that its block can be told of.
+    `branches` counts what is around the expression read next that need not be worked out.
     """
 
     def __init__(self) -> None:
@@ -73,6 +74,7 @@ class ExpressionUses:
         self._typed: list[Narrowed] = []
         self._types = TypeTests()
         self._is_last = False
+        self.branches = 0
 
     def emit(self, path: Path, shape: Shape, node: Expression, need: str = "") -> None:
         """Note that the value at `path`, which `node` gives, is used as `shape`."""
@@ -85,7 +87,7 @@ class ExpressionUses:
         for narrow in self._typed:
             if len(narrow.path) <= len(path) and all(map(_same_key, narrow.path, path)):
                 shape = shape if len(narrow.path) < len(path) else narrowed(shape, (), narrow.kind)
-        self.events.append(Use(path, shape, node.span, need))
+        self.events.append(Use(path, shape, node.span, need, is_branched=self.branches > 0))
 
     @contextmanager
     def telling(self, types: TypeTests, *, is_last: bool = False) -> Iterator[None]:
@@ -135,7 +137,9 @@ class ExpressionUses:
             else:
                 self.use(operand, shape)
             self._asked += asked_for(operand) if node.operators[0] == "and" else refused_by(operand)
+            self.branches += index == 0
         del self._asked[asked:]
+        self.branches -= 1
 
     def _on_the_way(self, node: Expression) -> None:
         """The uses inside an expression that is a path: by its filters, and of its arguments."""
@@ -197,6 +201,7 @@ class ExpressionUses:
         asked, typed = len(self._asked), len(self._typed)
         self._asked += asked_for(node.test)
         self._typed += types.holds
+        self.branches += 1
         self.use(node.then, shape)
         del self._asked[asked:], self._typed[typed:]
         if node.otherwise is not None:
@@ -206,6 +211,7 @@ class ExpressionUses:
             self._typed += types.fails
             self.use(node.otherwise, shape)
             del self._asked[asked:], self._typed[typed:]
+        self.branches -= 1
 
     def _test(self, node: Test) -> None:
         path = path_of(node.target)

@@ -149,6 +149,7 @@ class TagReader:
         """A tag of any other kind: what it reads, and what it binds for others or inside."""
         if statement.keyword == "call" and statement.parameters:
             self._uses.call_block = self._text
+        self._uses.branches += statement.keyword == "macro"  # a default is for calls without the argument
         for expression in statement.expressions:
             self._uses.use(expression, UNKNOWN)
         defined = [statement.name] if statement.name and statement.keyword in {"macro", "import"} else []

@@ -23,6 +23,8 @@ class Use(NamedTuple):
     `need` says what fails where the value is of another type: it is `iterated`, `called`, used as a
     `number`, as `text` or as a `mapping`, or asked for the attribute behind a dot, `.strip`. Empty
     where a value of any type will do. `compared` holds the constants that the value is compared with.
+    `is_branched` where the use is in an operand of `and` or `or`, or one of two expressions, that need not
+    be worked out.
     """
 
     path: Path
@@ -30,6 +32,7 @@ class Use(NamedTuple):
     span: Span
     need: str = ""
     compared: tuple[Compared, ...] = ()
+    is_branched: bool = False
 
 
 class Pass(NamedTuple):
