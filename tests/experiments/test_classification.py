@@ -4,13 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments.classification import (
-    NO_ANSWER,
-    OTHER,
-    Classification,
-    classifications,
-    classify,
-)
+from promptls.experiments.class_scores import NO_ANSWER, OTHER, Classification, classify
+from promptls.experiments.classification import classifications
 from promptls.experiments.history import RunSummary
 from promptls.text.failure import WrongUse
 from support.finished_run import write_run

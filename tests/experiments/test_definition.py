@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments.definition import adjusted, asked_from, prompt_stem
+from promptls.experiments.experiment import adjusted, asked_from
+from promptls.experiments.results_folder import prompt_stem
 from promptls.text.failure import WrongUse
 from support.experiment_folder import Folder
 

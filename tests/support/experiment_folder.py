@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptls.experiments.definition import Experiment, define_experiment
+from promptls.experiments.definition import define_experiment
 from promptls.experiments.events import Event, Finished, Planned
+from promptls.experiments.experiment import Experiment
 from promptls.experiments.plan import plan_run
 from promptls.experiments.prepare import prepared
 from promptls.experiments.request import RunRequest

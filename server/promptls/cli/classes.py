@@ -11,7 +11,7 @@ from promptls.cli.terminal import paint, print_json
 from promptls.text.counted import counted
 
 if TYPE_CHECKING:
-    from promptls.experiments.classification import Classification
+    from promptls.experiments.class_scores import Classification
 
 SUMMARY = "report precision, recall and F1 of each class"
 

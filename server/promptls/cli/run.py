@@ -19,8 +19,8 @@ from promptls.text.dollars import in_dollars
 from promptls.text.failure import FilePlace, WrongUse
 
 if TYPE_CHECKING:
-    from promptls.experiments.definition import Experiment
     from promptls.experiments.events import Finished, Planned
+    from promptls.experiments.experiment import Experiment
     from promptls.experiments.prepare import Prepared
     from promptls.experiments.request import RunRequest
     from promptls.experiments.thresholds import Threshold

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from promptls.experiments.comparison_words import Chance, Verdict, amount, in_words, unit_of
-from promptls.experiments.definition import prompt_stem
 from promptls.experiments.history import MetricSummary, RunSummary
+from promptls.experiments.results_folder import prompt_stem
 from promptls.experiments.statistics import (
     Difference,
     corrected,

@@ -14,8 +14,9 @@ from typing import Any
 
 from promptls.datasets.atomic import replaced
 from promptls.experiments.answer_cache import FOLDER, make_cache_folder
-from promptls.experiments.definition import Experiment, prompt_stem
 from promptls.experiments.example_choice import example_number
+from promptls.experiments.experiment import Experiment
+from promptls.experiments.results_folder import prompt_stem
 from promptls.experiments.row_choice import RowChoice
 from promptls.meaning.template import Template
 from promptls.metrics.binding import check_binding

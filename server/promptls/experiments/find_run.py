@@ -6,10 +6,10 @@ import re
 from itertools import islice
 from pathlib import Path
 
-from promptls.experiments.definition import prompt_stem, results_folder
 from promptls.experiments.history import RunSummary, last_run, read_run, runs_of
 from promptls.experiments.journal import SUFFIX
 from promptls.experiments.last_runs import LOOKED_BACK
+from promptls.experiments.results_folder import prompt_stem, results_folder
 from promptls.text.failure import FilePlace, WrongUse
 from promptls.text.nearest import did_you_mean
 from promptls.workspace.disk import ENDINGS

@@ -13,8 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from promptls.experiments.definition import prompt_stem, results_folder
 from promptls.experiments.manifest import hash_of_text
+from promptls.experiments.results_folder import prompt_stem, results_folder
 from promptls.experiments.tally import score_text
 from promptls.text.failure import Failure, FilePlace, WrongUse
 

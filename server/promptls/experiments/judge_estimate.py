@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from promptls.datasets.dataset import Row
 from promptls.experiments.answer_cache import AnswerCache
-from promptls.experiments.definition import Experiment
+from promptls.experiments.experiment import Experiment
 from promptls.experiments.judging import ABOUT_TOKENS, MetricAsks, judge_key
 from promptls.experiments.model_estimate import ModelEstimate, estimate_of
 from promptls.experiments.rendered_rows import RenderedRows

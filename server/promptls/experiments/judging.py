@@ -20,7 +20,7 @@ from promptls.text.failure import FilePlace, WrongUse
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from promptls.experiments.definition import Experiment
+    from promptls.experiments.experiment import Experiment
     from promptls.settings.header import NamedMetric
     from promptls.settings.project import Project
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from promptls.experiments.comparison import Comparison, compare_with
-from promptls.experiments.definition import Experiment
 from promptls.experiments.events import Event, Finished, Planned, RowFinished, Started, Stopped
+from promptls.experiments.experiment import Experiment
 from promptls.experiments.history import RunSummary, read_run
 from promptls.experiments.leave_one_out_report import FORMAT, ExampleWorth, report_path, verdict_of, words_of
 from promptls.experiments.manifest import hash_of_file, hash_of_text, relative, write_manifest

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from promptls.experiments.comparison import MetricComparison
 from promptls.experiments.comparison_words import Chance, amount, unit_of
-from promptls.experiments.definition import prompt_stem
+from promptls.experiments.results_folder import prompt_stem
 
 FORMAT = 1
 """Grows when a reader of old reports would misread new ones."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from promptls.experiments.answer_cache import is_worth_keeping
 from promptls.experiments.ask import Asker, OpenModel
-from promptls.experiments.definition import Experiment
+from promptls.experiments.experiment import Experiment
 from promptls.experiments.judges import Judges, OpenEmbedder, OpenJudge
 from promptls.experiments.judging import asked_models
 from promptls.experiments.kept_answers import KeptAnswers

@@ -10,7 +10,7 @@ from typing import Any
 from promptls.datasets.dataset import Dataset
 from promptls.datasets.registry import open_dataset
 from promptls.experiments.answer_cache import AnswerCache, answer_key, is_worth_keeping, key_prefix
-from promptls.experiments.definition import Experiment
+from promptls.experiments.experiment import Experiment
 from promptls.experiments.judge_estimate import judge_estimates, measured, with_measures
 from promptls.experiments.judging import MetricAsks, asked_by, asked_models
 from promptls.experiments.model_estimate import ModelEstimate, estimate_of

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 from promptls.experiments.budget import Budget
 from promptls.experiments.changes import changed_rows
-from promptls.experiments.definition import Experiment, adjusted, asked_from, define_experiment
+from promptls.experiments.definition import define_experiment
 from promptls.experiments.events import Planned
 from promptls.experiments.example_choice import is_of_examples
 from promptls.experiments.example_rows import over_examples
+from promptls.experiments.experiment import Experiment, adjusted, asked_from
 from promptls.experiments.failing_choice import failing_choice
 from promptls.experiments.find_run import find_interrupted, find_run
 from promptls.experiments.history import RunSummary

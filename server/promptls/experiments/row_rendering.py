@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from promptls.datasets.dataset import Row
-from promptls.experiments.definition import Experiment
+from promptls.experiments.experiment import Experiment
 from promptls.models.digest import digest_of
 from promptls.rendering.job import RenderJob
 from promptls.rendering.limits import Limits

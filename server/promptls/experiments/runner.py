@@ -15,13 +15,13 @@ from promptls.datasets.dataset import Row
 from promptls.experiments.ask import Asked, Asker
 from promptls.experiments.at_once import BudgetSpentError, check_spending, done_at_once
 from promptls.experiments.budget import Expected, Spending
-from promptls.experiments.definition import prompt_stem
 from promptls.experiments.disk_sync import synced
 from promptls.experiments.events import Event, Finished, RowFinished, Started, Stopped
 from promptls.experiments.journal import Journal, create_journal
 from promptls.experiments.manifest import begun_manifest, ended_manifest, write_manifest
 from promptls.experiments.open_models import opened_models
 from promptls.experiments.plan import Plan
+from promptls.experiments.results_folder import prompt_stem
 from promptls.experiments.results_table import write_table
 from promptls.experiments.row_rendering import RenderedRow
 from promptls.experiments.row_result import RowResult

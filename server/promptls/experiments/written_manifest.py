@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import promptls
-from promptls.experiments.definition import results_folder
 from promptls.experiments.git_state import git_state
 from promptls.experiments.manifest import FORMAT, hash_of_file, hash_of_text, relative
+from promptls.experiments.results_folder import results_folder
 from promptls.experiments.written_plan import WrittenPlan
 
 if TYPE_CHECKING:

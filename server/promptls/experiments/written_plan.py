@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptls.experiments.definition import prompt_stem
 from promptls.experiments.failing_choice import failing_choice
 from promptls.experiments.request import RunRequest
+from promptls.experiments.results_folder import prompt_stem
 from promptls.experiments.row_choice import ALL_ROWS, FAILING, RowChoice, parse_rows
 from promptls.experiments.written_module import loaded_module, value_of
 from promptls.experiments.written_rows import FileRows, WrittenRows

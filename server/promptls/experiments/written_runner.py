@@ -12,11 +12,11 @@ from typing import Any
 from promptls.datasets.backends.cells import flat_row, is_score, json_line
 from promptls.experiments.at_once import BudgetSpentError, check_spending, done_at_once
 from promptls.experiments.budget import Expected, Spending
-from promptls.experiments.definition import prompt_stem, results_folder
 from promptls.experiments.disk_sync import synced
 from promptls.experiments.events import Event, Finished, RowFinished, Started, Stopped
 from promptls.experiments.journal import Journal, create_journal
 from promptls.experiments.manifest import ended_manifest, write_manifest
+from promptls.experiments.results_folder import prompt_stem, results_folder
 from promptls.experiments.row_caller import RowCall, row_caller
 from promptls.experiments.row_function import RowOutcome, failed_row
 from promptls.experiments.row_result import RowResult, Score

@@ -33,9 +33,9 @@ def known_worths(snapshot: Snapshot, path: str) -> tuple[KnownWorth, ...]:
     asked = [(entry, name) for entry in entries for name in experiment_names(snapshot, entry)]
     if not asked:
         return ()
-    from promptls.experiments.definition import results_folder
     from promptls.experiments.leave_one_out_report import known_report
     from promptls.experiments.manifest import hash_of_text
+    from promptls.experiments.results_folder import results_folder
 
     found: list[KnownWorth] = []
     for entry, name in asked:
