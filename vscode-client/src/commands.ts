@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { argumentOf, type CommandArgument } from "./arguments";
 import { activePrompt } from "./documents";
+import { askForDataset, type DatasetArgument, type MadeDataset } from "./generateDataset";
 import type { Keys } from "./keys";
 import type { PreviewPanel } from "./preview/panel";
 import type { RunResult } from "./protocol";
@@ -22,6 +23,7 @@ export const PANEL_COMMANDS = [
   "promptls.truncationLab",
   "promptls.runExperiment",
   "promptls.leaveOneOut",
+  "promptls.generateDataset",
   "promptls.showResults",
   "promptls.compareRuns",
   "promptls.debugInformation",
@@ -62,6 +64,12 @@ export function registerCommands(context: CommandContext): vscode.Disposable {
       isRun(given) ? results.show(given) : showResults(given),
     "promptls.compareRuns": onPrompt((argument) => results.show(argument, "Compare")),
     "promptls.newPrompt": () => newPrompt(session),
+    "promptls.generateDataset": async () => {
+      const argument = await askForDataset();
+      if (argument !== undefined) {
+        await generateDataset(argument, context);
+      }
+    },
     "promptls.setKey": () => setKey(keys),
     "promptls.restartServer": () => session.start(true),
     "promptls.showLog": () => {
@@ -126,6 +134,27 @@ async function leaveOneOut(argument: CommandArgument, context: CommandContext): 
   } catch (error) {
     if (await showFailure(wordsOf(error), keys)) {
       await leaveOneOut(argument, context);
+    }
+  }
+}
+
+/** Makes a test data set with progress that can be cancelled, and opens it. */
+async function generateDataset(argument: DatasetArgument, context: CommandContext): Promise<void> {
+  const { session, keys } = context;
+  try {
+    const made = await session.executeWithProgress<MadeDataset>("promptls.generateDataset", argument, "Making test data");
+    if (made.uri !== "" && !made.uri.endsWith(".parquet")) {
+      await vscode.window.showTextDocument(vscode.Uri.parse(made.uri), { preview: false });
+    }
+    // Not awaited: the message may stand for long.
+    if (made.cancelled || made.rows < (made.wanted ?? 0)) {
+      void vscode.window.showWarningMessage(`promptls: ${made.message}`);
+    } else {
+      void vscode.window.showInformationMessage(`promptls: ${made.message}`);
+    }
+  } catch (error) {
+    if (await showFailure(wordsOf(error), keys)) {
+      await generateDataset(argument, context);
     }
   }
 }

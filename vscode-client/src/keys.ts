@@ -9,7 +9,7 @@ const NAMES = "promptls.keys";
 const SHORTEST = 8;
 
 /** Commands that may lead to a call of a model, or find out whether one could be made. */
-const ASKING = new Set(["promptls.runExperiment", "promptls.planExperiment", "promptls.leaveOneOut"]);
+const ASKING = new Set(["promptls.runExperiment", "promptls.planExperiment", "promptls.leaveOneOut", "promptls.generateDataset"]);
 
 type Store = Pick<vscode.ExtensionContext, "secrets" | "globalState">;
 

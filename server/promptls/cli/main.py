@@ -35,6 +35,7 @@ COMMANDS: dict[str, str] = {
     "truncate": "find the truncation step that suits a growing chat",
     "contract": "show what a prompt needs from its caller",
     "run": "run an experiment over a dataset",
+    "generate": "make a test data set out of documents",
     "compare": "compare runs of an experiment",
     "classes": "report precision, recall and F1 of each class",
     "results": "show the results of runs in the browser, live",

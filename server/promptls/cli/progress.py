@@ -20,18 +20,22 @@ MANY = 20
 
 
 @contextmanager
-def shown_progress(*, quiet: bool) -> Iterator[Callable[[Event], None]]:
-    """A function that shows a run's events; `quiet` shows only that the run was stopped."""
+def shown_progress(*, quiet: bool, noun: str = "rows") -> Iterator[Callable[[Event], None]]:
+    """A function that shows a run's events; `quiet` shows only that the run was stopped.
+
+    `noun` is what there are many of.
+    """
     if quiet or not sys.stderr.isatty():
-        yield _RunProgress(None, quiet=quiet).tell
+        yield _RunProgress(None, noun, quiet=quiet).tell
         return
     with _bar() as bar:
-        yield _RunProgress(bar, quiet=quiet).tell
+        yield _RunProgress(bar, noun, quiet=quiet).tell
 
 
 class _RunProgress:
-    def __init__(self, bar: Progress | None, *, quiet: bool) -> None:
+    def __init__(self, bar: Progress | None, noun: str, *, quiet: bool) -> None:
         self._bar = bar
+        self._noun = noun
         self._quiet = quiet
         self._task = TaskID(0)
         self._told = 0
@@ -40,7 +44,7 @@ class _RunProgress:
     def tell(self, event: Event) -> None:
         """Shows `event`."""
         if isinstance(event, Stopped):
-            stopped = paint(f"stopped after {event.done} of {event.total} rows", "yellow", sys.stderr)
+            stopped = paint(f"stopped after {event.done} of {event.total} {self._noun}", "yellow", sys.stderr)
             print(f"{stopped}; {_kept(event.journal)}", file=sys.stderr)
         elif self._quiet:
             return

@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from promptls.experiments.events import Planned
 
 
-def ask_before_spending(plans: Iterable[Planned]) -> None:
-    """Raises `WrongUse` where much is to be spent, and nobody says that it may be."""
+def ask_before_spending(plans: Iterable[Planned], less: str = "`--rows 20`") -> None:
+    """Raises `WrongUse` where much is to be spent, and nobody says that it may be.
+
+    `less` is the option of a smaller run.
+    """
     questions = [plan.question for plan in plans if plan.question is not None]
     if not questions:
         return
@@ -22,9 +25,9 @@ def ask_before_spending(plans: Iterable[Planned]) -> None:
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() in {"y", "yes"}:
             return
-        raise WrongUse("nothing was run", remedy="a smaller run: `--rows 20`, or a budget: `--max-cost 0.5`")
+        raise WrongUse("nothing was run", remedy=f"a smaller run: {less}, or a budget: `--max-cost 0.5`")
     raise WrongUse(
         " ".join(questions).removesuffix(" Run it?"),
-        remedy="say `--yes` to run it, or run less: `--rows 20`, `--max-cost 0.5`; "
+        remedy=f"say `--yes` to run it, or run less: {less}, `--max-cost 0.5`; "
         "`ask_above` in the settings says what is run without a question",
     )

@@ -14,15 +14,18 @@ import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
 import promptls
 from promptls.experiments.editor_link import QUESTIONS, EditorAnswers
 from promptls.experiments.events import Event, Finished, Planned, Started, from_json
-from promptls.experiments.request import RunRequest
+from promptls.experiments.request import ProcessRequest
 from promptls.models.editor_model import AskEditor
 from promptls.models.keys import KeyMask, key_mask
 from promptls.text.failure import Failure, FilePlace
+
+RUNS: Final = "promptls.experiments.process"
+"""The module that is the process of a run; others speak with whoever starts them in the same way."""
 
 # Seconds that a cancelled process has for telling where its finished rows are.
 CANCEL_SECONDS = 1.0
@@ -34,7 +37,7 @@ LONGEST_EVENT = 256 * 1024 * 1024
 QUOTED = 500
 
 
-async def plan_in_process(request: RunRequest) -> Planned:
+async def plan_in_process(request: ProcessRequest, module: str = RUNS) -> Planned:
     """What the run that `request` asks for would do and cost, and how many rows an edit has changed.
 
     Every row is rendered, and no model is asked. Raises `Failure` as `run_in_process` does.
@@ -45,16 +48,17 @@ async def plan_in_process(request: RunRequest) -> Planned:
         if isinstance(event, Planned):
             planned.append(event)
 
-    ended = await _follow(replace(request, only_plan=True), keep, None)
+    ended = await _follow(module, replace(request, only_plan=True), keep, None)
     assert ended is None
     return planned[0]
 
 
 async def run_in_process(
-    request: RunRequest,
+    request: ProcessRequest,
     on_event: Callable[[Event], None],
     may_spend: Callable[[Planned], Awaitable[bool]] | None = None,
     ask_editor: AskEditor | None = None,
+    module: str = RUNS,
 ) -> Finished:
     """The end of the run that `request` asks for; every event before it goes to `on_event`.
 
@@ -65,20 +69,21 @@ async def run_in_process(
     when its process dies: then with the place of the finished rows.
     """
     request = request if may_spend else replace(request, yes=True)
-    finished = await _follow(request, on_event, may_spend, ask_editor)
+    finished = await _follow(module, request, on_event, may_spend, ask_editor)
     assert finished is not None
     return finished
 
 
 async def _follow(
-    request: RunRequest,
+    module: str,
+    request: ProcessRequest,
     on_event: Callable[[Event], None],
     may_spend: Callable[[Planned], Awaitable[bool]] | None,
     ask_editor: AskEditor | None = None,
 ) -> Finished | None:
     with tempfile.TemporaryFile() as messages:
         process = await asyncio.create_subprocess_exec(
-            *[sys.executable, "-m", "promptls.experiments.process"],
+            *[sys.executable, "-m", module],
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=messages,
@@ -188,11 +193,11 @@ class _RunningProcess:
             FilePlace(self._journal) if self._journal else None,
             f"the finished rows are kept in that file; go on with `promptls run --resume {self._journal}`"
             if self._journal
-            else "no row was finished; run it again",
+            else "run it again: what was answered is kept",
         )
 
 
-def _environment(request: RunRequest) -> dict[str, str]:
+def _environment(request: ProcessRequest) -> dict[str, str]:
     return {**os.environ, **request.secrets}
 
 

@@ -16,14 +16,14 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any, TextIO
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TextIO, TypeAlias, TypeVar
 
 from promptls.experiments.editor_link import EditorLink
 from promptls.experiments.events import Planned, to_json
 from promptls.experiments.leave_one_out import prepared_left_out, run_left_out
 from promptls.experiments.prepare import prepared
-from promptls.experiments.request import RunRequest
+from promptls.experiments.request import ProcessRequest, RunRequest
 from promptls.experiments.runner import run_plan
 from promptls.experiments.written_prepare import prepared_written
 from promptls.experiments.written_request import written_request
@@ -32,9 +32,16 @@ from promptls.models.editor_model import EDITOR
 from promptls.models.keys import key_mask
 from promptls.text.failure import Failure
 
+Request = TypeVar("Request", bound=ProcessRequest)
+Tell: TypeAlias = Callable[[Mapping[str, Any]], None]
+"""Writes one event."""
 
-def main() -> int:
-    """Runs the one request; returns 0 when the run ended, 1 when it failed or was cancelled."""
+MayGo: TypeAlias = Callable[[Planned], Awaitable[bool]]
+"""Tells of a plan, and says whether there is a run behind it, once its question is answered."""
+
+
+def main(read: Callable[..., Request], run: Callable[[Request, Tell, MayGo], Awaitable[None]]) -> int:
+    """Runs the one request, which `read` makes; returns 0 when it ended, 1 when it failed or is cancelled."""
     events = _own_output()
 
     def tell(value: Mapping[str, Any]) -> None:
@@ -42,10 +49,10 @@ def main() -> int:
         events.flush()
 
     try:
-        request = RunRequest(**json.loads(sys.stdin.readline()))
+        request = read(**json.loads(sys.stdin.readline()))
         # Here, and in no other process, the client's secrets are part of the environment.
         os.environ.update(request.secrets)
-        asyncio.run(_run(request, tell))
+        asyncio.run(_listening(request, tell, run))
     except asyncio.CancelledError:
         tell({"event": "Cancelled"})
     except Failure as failure:
@@ -59,7 +66,9 @@ def main() -> int:
     return 1
 
 
-async def _run(request: RunRequest, tell: Callable[[Mapping[str, Any]], None]) -> None:
+async def _listening(
+    request: Request, tell: Tell, run: Callable[[Request, Tell, MayGo], Awaitable[None]]
+) -> None:
     task = asyncio.current_task()
     assert task is not None
     loop = asyncio.get_running_loop()
@@ -74,33 +83,33 @@ async def _run(request: RunRequest, tell: Callable[[Mapping[str, Any]], None]) -
         elif "answer" in line:
             link.answered(line)
 
+    async def may_go(planned: Planned) -> bool:
+        tell(to_json(planned))
+        if planned.question is not None and not request.yes and not request.only_plan:
+            await go.wait()
+        return not request.only_plan
+
     threading.Thread(target=_listen, args=(loop, task, hear), daemon=True).start()
+    await run(request, tell, may_go)
+
+
+async def _run(request: RunRequest, tell: Tell, may_go: MayGo) -> None:
     if (written := written_request(request)) is not None:
         with prepared_written(written) as ready:
-            if await _may_go(ready.planned, request, tell, go):
+            if await may_go(ready.planned):
                 await run_written(ready, lambda event: tell(to_json(event)))
         return
     if request.leave_one_out:
         async with prepared_left_out(request) as left:
             os.chdir(left.whole.plan.experiment.base)
-            if await _may_go(left.planned, request, tell, go):
+            if await may_go(left.planned):
                 await run_left_out(left, lambda event: tell(to_json(event)))
         return
     async with prepared(request) as (plan, continued, planned):
         # Metrics may read files beside them by a relative path, as they can when the file itself is run.
         os.chdir(plan.experiment.base)
-        if await _may_go(planned, request, tell, go):
+        if await may_go(planned):
             await run_plan(plan, lambda event: tell(to_json(event)), continued=continued)
-
-
-async def _may_go(
-    planned: Planned, request: RunRequest, tell: Callable[[Mapping[str, Any]], None], go: asyncio.Event
-) -> bool:
-    """Whether there is a run behind the plan, which is told; waits for the answer to its question."""
-    tell(to_json(planned))
-    if planned.question is not None and not request.yes and not request.only_plan:
-        await go.wait()
-    return not request.only_plan
 
 
 def _listen(
@@ -123,8 +132,11 @@ def _own_output() -> TextIO:
     return own
 
 
-if __name__ == "__main__":
-    code = main()
-    # A metric's thread that never ends must not keep the process alive.
+def leave(code: int) -> None:
+    """The process ends: a metric's thread that never does must not keep it alive."""
     sys.stderr.flush()
     os._exit(code)
+
+
+if __name__ == "__main__":
+    leave(main(RunRequest, _run))

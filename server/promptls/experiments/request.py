@@ -4,8 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
 
 from promptls.settings.header import Engine
+
+
+class ProcessRequest(Protocol):
+    """What every request to a process of its own says: a data class whose fields JSON can hold."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def yes(self) -> bool:
+        """Whether nobody is asked before much is spent."""
+
+    @property
+    def only_plan(self) -> bool:
+        """Whether it ends with the plan."""
+
+    @property
+    def editor(self) -> bool:
+        """Whether whoever starts the process can be asked for the models of the editor."""
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """Variables for the environment of the process."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,6 +178,7 @@ COMMANDS: Final = {
     "promptls.previewCommitted": "commands.preview_answers:preview_committed",
     "promptls.runExperiment": "commands.run_experiment:run_experiment",
     "promptls.leaveOneOut": "commands.leave_one_out:leave_one_out",
+    "promptls.generateDataset": "commands.generate_dataset:generate_dataset",
     "promptls.compareRuns": "commands.compare_runs:compare_runs",
     "promptls.cancelRun": "commands.cancel_run:cancel_run",
     "promptls.planExperiment": "commands.plan_experiment:plan_experiment",

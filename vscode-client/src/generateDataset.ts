@@ -1,0 +1,116 @@
+/** `promptls.generateDataset`: what a test data set is to be made of, asked for step by step. */
+
+import * as vscode from "vscode";
+
+/** Endings of documents; the server reads others too where they are named. */
+const DOCUMENTS = "**/*.{md,markdown,rst,txt}";
+const NOT_DOCUMENTS = "**/{node_modules,.venv,venv,.git,dist,build}/**";
+const MOST_DOCUMENTS = 2000;
+
+export interface DatasetArgument {
+  documents: string[];
+  output: string;
+  size: number;
+  model?: string;
+}
+
+/** What the server says of a data set that it has made. */
+export interface MadeDataset {
+  uri: string;
+  rows: number;
+  wanted?: number;
+  cancelled: boolean;
+  message: string;
+}
+
+interface ModelItem extends vscode.QuickPickItem {
+  /** Its name; none is the project's own model, and an empty one is asked for. */
+  model?: string;
+}
+
+const MODELS: readonly ModelItem[] = [
+  { label: "The project's model", description: "default_model in promptls.toml, else local:smollm2" },
+  { label: "local:smollm2", description: "runs on this machine, free; small, and much of what it writes is left out", model: "local:smollm2" },
+  { label: "Another model…", description: "such as openai:gpt-4.1-mini, or a name of promptls.toml", model: "" },
+];
+
+/** Asks for documents, number, model and file; undefined when the user leaves one of the steps. */
+export async function askForDataset(): Promise<DatasetArgument | undefined> {
+  const documents = await chosenDocuments();
+  const place = documents?.[0] === undefined ? undefined : vscode.workspace.getWorkspaceFolder(documents[0])?.uri;
+  if (documents === undefined || place === undefined) {
+    return undefined;
+  }
+  const size = await vscode.window.showInputBox({
+    title: "Make Test Data: 2 of 4",
+    prompt: "How many queries",
+    value: "20",
+    validateInput: (text) => (/^[1-9]\d{0,5}$/.test(text.trim()) ? undefined : "A whole number of 1 or more"),
+  });
+  const model = size === undefined ? undefined : await chosenModel();
+  if (size === undefined || model === undefined) {
+    return undefined;
+  }
+  const file = await vscode.window.showInputBox({
+    title: "Make Test Data: 4 of 4",
+    prompt: "The file of the data set, from the workspace's folder: .csv, .jsonl, .json or .parquet",
+    value: "tests.csv",
+    validateInput: (text) => objectionTo(text.trim(), place),
+  });
+  if (file === undefined) {
+    return undefined;
+  }
+  return {
+    documents: documents.map(String),
+    output: vscode.Uri.joinPath(place, file.trim()).toString(),
+    size: Number(size.trim()),
+    ...(model === "" ? {} : { model }),
+  };
+}
+
+async function chosenDocuments(): Promise<vscode.Uri[] | undefined> {
+  const found = await vscode.workspace.findFiles(DOCUMENTS, NOT_DOCUMENTS, MOST_DOCUMENTS);
+  if (found.length === 0) {
+    await vscode.window.showInformationMessage("promptls: there are no documents (.md, .rst, .txt) in the workspace.");
+    return undefined;
+  }
+  const items = found
+    .map((uri) => ({ label: vscode.workspace.asRelativePath(uri), uri }))
+    .sort((one, other) => one.label.localeCompare(other.label));
+  const chosen = await vscode.window.showQuickPick(items, {
+    title: "Make Test Data: 1 of 4",
+    placeHolder: "The documents that the questions are about",
+    canPickMany: true,
+  });
+  return chosen === undefined || chosen.length === 0 ? undefined : chosen.map(({ uri }) => uri);
+}
+
+/** The model's name, an empty one for the project's own, undefined for none. */
+async function chosenModel(): Promise<string | undefined> {
+  const chosen = await vscode.window.showQuickPick(MODELS, {
+    title: "Make Test Data: 3 of 4",
+    placeHolder: "The model that writes the questions and answers",
+  });
+  if (chosen?.model !== "") {
+    return chosen === undefined ? undefined : (chosen.model ?? "");
+  }
+  const name = await vscode.window.showInputBox({
+    title: "Make Test Data: 3 of 4",
+    prompt: "The model: provider:model, or a name of promptls.toml",
+    value: "openai:gpt-4.1-mini",
+    validateInput: (text) => (text.trim() === "" ? "The name of a model" : undefined),
+  });
+  return name?.trim();
+}
+
+async function objectionTo(name: string, place: vscode.Uri): Promise<string | undefined> {
+  if (!/^[^\\:*?"<>|]+\.(csv|jsonl|json|parquet)$/i.test(name)) {
+    return "A name that ends in .csv, .jsonl, .json or .parquet";
+  }
+  try {
+    await vscode.workspace.fs.stat(vscode.Uri.joinPath(place, name));
+    return "There is such a file already";
+  } catch {
+    return undefined;
+  }
+}
