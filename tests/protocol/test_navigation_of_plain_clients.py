@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from plain_client import Wire
 
 PROMPT = '- name: greeting\n  content: "Hello {{ user }}"\n- name: b\n  content: "{{ user }}"\n'
@@ -68,3 +69,29 @@ async def test_colours_are_asked_for_again_when_another_file_makes_a_section_of_
     after = await asked(wire, 3, "textDocument/semanticTokens/full", uri)
     assert before["result"]["data"] == []
     assert len(after["result"]["data"]) > 0
+
+
+BEFORE = '  content: "😀😀 {{ '
+
+
+@pytest.mark.parametrize(
+    ("encoding", "column"),
+    [
+        ("utf-8", len(BEFORE.encode())),
+        ("utf-16", len(BEFORE) + 2),
+        ("utf-32", len(BEFORE)),
+        ("unheard-of", len(BEFORE) + 2),
+    ],
+)
+async def test_columns_count_what_the_initialization_options_say(
+    wire: Wire, tmp_path: Path, encoding: str, column: int
+) -> None:
+    await wire.begin(tmp_path, initializationOptions={"positionEncoding": encoding})
+    uri = wire.open(tmp_path, f'- name: a\n{BEFORE}user }}}}"\n')
+
+    answer = await asked(
+        wire, 2, "textDocument/prepareRename", uri, position={"line": 1, "character": column}
+    )
+
+    assert answer["result"]["range"]["start"] == {"line": 1, "character": column}
+    assert answer["result"]["placeholder"] == "user"

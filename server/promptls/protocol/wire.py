@@ -20,6 +20,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInva
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from promptls.protocol.bursts import gathered
+from promptls.protocol.configured_encoding import with_configured_encoding
 from promptls.protocol.dispatch import ASKED
 from promptls.protocol.json_bytes import decoded, encoded
 from promptls.protocol.message_errors import (
@@ -260,7 +261,7 @@ class PromptProtocol(LanguageServerProtocol):
         self._is_initialized = True
         self.initialize_params = params
         self.trace = params.trace or types.TraceValue.Off
-        result = yield from super().lsp_initialize(params)
+        result = yield from super().lsp_initialize(with_configured_encoding(params))
         capabilities = result.capabilities
         text_document = params.capabilities.text_document
         if text_document is None or text_document.diagnostic is None:
