@@ -21,8 +21,8 @@ _LONGEST_MARK: Final = 5
 """How many characters say that a document begins or ends."""
 
 
-def first_error(stretches: Iterable[Stretch], before: Reading, now: Written) -> YamlError | None:
-    """The first error of a text; each of the stretches holds all that has changed.
+def first_error(stretches: Iterable[Stretch], before: Reading, now: Written) -> tuple[YamlError, int] | None:
+    """The first error of a text, and up to where it is seen; each stretch holds all that has changed.
 
     None where there is none, or it is not certain that a fresh reading finds the same.
     """
@@ -38,7 +38,7 @@ def first_error(stretches: Iterable[Stretch], before: Reading, now: Written) -> 
     region = text[begin : until + _LONGEST_MARK]
     if error.alias or "*" in region or is_unsure(region):
         return None
-    return error
+    return found
 
 
 def _is_in_line(stretch: Stretch, projection: Projection) -> bool:

@@ -36,10 +36,14 @@ _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 class Reread(NamedTuple):
-    """What a text holds, its tree or its first error, and how deep brackets may stand in it."""
+    """What a text holds, its tree or its first error, and how deep brackets may stand in it.
+
+    `until` is up to where libyaml reads until it finds the error.
+    """
 
     found: Mapping | YamlError
     nesting: int
+    until: int = 0
 
 
 def reread(before: Reading, now: Written) -> Reread | None:
@@ -57,7 +61,7 @@ def reread(before: Reading, now: Written) -> Reread | None:
     if root is None and tried:
         error = first_error(tried, before, now)
         if error is not None:
-            return Reread(error, nesting)
+            return Reread(error[0], nesting, error[1])
         large = tried[len(small) :]
         root = next((root for each in large if (root := _read(each, before, now)) is not None), None)
     return None if root is None else Reread(root, nesting)

@@ -13,8 +13,9 @@ from typing import Final, NamedTuple
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.projection import Projection, project, text_span
 from promptls.syntax.yaml.compose import compose, is_one_entry
+from promptls.syntax.yaml.known_entries import KnownEntries, known_entries
 from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar
-from promptls.syntax.yaml.under_jinja import dynamics, spans
+from promptls.syntax.yaml.under_jinja import dynamics, projection_of, spans
 from promptls.text.span import Span
 
 _ITEM: Final = re.compile(r"-(?P<space>[ ]+)(?=[^\s#])", re.MULTILINE)
@@ -94,18 +95,12 @@ def mended_key(block: str) -> str | None:
     """
     if not _DECIDING_KEY.match(block):
         return None
+    blanked = _without_broken_values(block)
+    if is_one_entry(blanked):
+        return blanked
     written = block.rstrip()
     closed = f"{written}{_closing(written)}{block[len(written) :]}"
-    for mended in (_without_broken_values(block), closed):
-        if is_one_entry(mended):
-            return mended
-    return None
-
-
-@lru_cache(maxsize=4096)
-def _is_broken(line: str) -> bool:
-    """Whether a line is no YAML by itself; of the lines of a text, most are asked about again and again."""
-    return compose(line, Span, lambda _span: False).error is not None
+    return closed if is_one_entry(closed) else None
 
 
 def _closing(text: str) -> str:
@@ -129,16 +124,19 @@ def _closing(text: str) -> str:
 def _without_broken_values(block: str) -> str:
     """The lines of a block with spaces for those values that are broken by themselves."""
     head, *lines = block.splitlines(keepends=True)
-    kept = [head]
-    for line in lines:
-        key = _INNER_KEY.match(line) or _FLOW_ITEM.match(line)
-        text = line.rstrip("\r\n")
-        if key is None and _BEGUN_INNER_KEY.fullmatch(text):
-            line = " " * len(text) + line[len(text) :]  # noqa: PLW2901 - the line as it is kept
-        elif key and _is_broken(text.strip()):
-            line = key.group() + " " * (len(text) - key.end()) + line[len(text) :]  # noqa: PLW2901 - as above
-        kept.append(line)
-    return "".join(kept)
+    return "".join([head, *map(_without_broken_value, lines)])
+
+
+@lru_cache(maxsize=16_384)
+def _without_broken_value(line: str) -> str:
+    """A line with spaces for its value where that is broken by itself."""
+    key = _INNER_KEY.match(line) or _FLOW_ITEM.match(line)
+    text = line.rstrip("\r\n")
+    if key is None and _BEGUN_INNER_KEY.fullmatch(text):
+        return " " * len(text) + line[len(text) :]
+    if key and compose(text.strip(), Span, lambda _span: False).error is not None:
+        return key.group() + " " * (len(text) - key.end()) + line[len(text) :]
+    return line
 
 
 @kept
@@ -148,14 +146,17 @@ def salvaged_mapping(chunk: Chunk) -> Mapping | None:
     None where a key that decides what others mean cannot be, and where what is broken may be the
     value that the key above it waits for.
     """
-    projection = project(chunk)
+    projection = projection_of(chunk)
+    known = known_entries(chunk)
     entries: list[Entry] = []
     start, above = 0, ""
     for stretch in TOP_KEY.split(projection.text):
         end = start + len(stretch)
-        found = _read(chunk, projection, start, end)
-        if not found and (mended := mended_key(stretch)):
-            found = _read(chunk, projection, start, end, mended)
+        found = known.at(start, end)
+        if not found and not known.is_broken(start, end):
+            found = _read(chunk, projection, start, end)
+        if not found:
+            found = _mended(chunk, projection, known, start, end)
         if not found and stretch.strip() and not may_be_left_out(stretch, above):
             return None
         entries += found
@@ -163,6 +164,20 @@ def salvaged_mapping(chunk: Chunk) -> Mapping | None:
     if not entries:
         return None
     return Mapping(Span(entries[0].key.span.start, entries[-1].value.span.end), tuple(entries))
+
+
+def _mended(
+    chunk: Chunk, projection: Projection, known: KnownEntries, start: int, end: int
+) -> tuple[Entry, ...]:
+    """The entry of a broken key that decides what others mean; none where it cannot be read."""
+    stretch = projection.text[start:end]
+    if not _DECIDING_KEY.match(stretch):
+        return ()
+    blanked = _without_broken_values(stretch)
+    found = known.with_text(start, blanked)
+    if not found and (mended := mended_key(stretch)):
+        found = _read(chunk, projection, start, end, mended)
+    return found
 
 
 def _segments(text: str, first: int) -> Iterator[tuple[int, int]]:

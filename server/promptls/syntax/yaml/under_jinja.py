@@ -76,13 +76,15 @@ def _chunk_yaml(chunk: Chunk) -> ChunkYaml:
     before = _last_reading(chunk)
     found: ChunkYaml | None = None
     if before is not None:
-        now = _projection(chunk)
+        now = projection_of(chunk)
         known = reread(before, Written(chunk.text, chunk.tags, now, spans(now), dynamics(chunk)))
         if known is not None:
             chunk.kept[_nesting_of] = known.nesting
             if isinstance(known.found, Mapping):
                 return ChunkYaml((known.found,), (), (), is_read_together=True, is_plain=True)
             found = _with_error(chunk, now, known.found)
+            if found is not None:
+                chunk.kept[error_seen] = known.until
     if found is None:
         found = _read(chunk)
     if before is not None and not found.is_plain:
@@ -119,20 +121,31 @@ def _last_reading(chunk: Chunk) -> Reading | None:
         (root,) = known.roots
         if not isinstance(root, Mapping) or not root.entries:
             return None
-        return Reading(former.length, former.tags, _projection(former), root, _nesting(former))
-    earlier = former.kept.get(_last_reading)
+        return Reading(former.length, former.tags, projection_of(former), root, _nesting(former))
+    return last_reading(former)
+
+
+def last_reading(chunk: Chunk) -> Reading | None:
+    """The last text without an error that became that of a chunk with one; None where none is known."""
+    earlier = chunk.kept.get(_last_reading)
     return earlier if isinstance(earlier, Reading) else None
 
 
+def error_seen(chunk: Chunk) -> int | None:
+    """Up to where libyaml reads what the chunk gives until it sees an error; None where that is unknown."""
+    seen = chunk.kept.get(error_seen)
+    return seen if isinstance(seen, int) else None
+
+
 @kept
-def _projection(chunk: Chunk) -> Projection:
+def projection_of(chunk: Chunk) -> Projection:
     """What the chunk gives with all its branches."""
     return project(chunk)
 
 
 def _nesting_of(chunk: Chunk) -> int:
     """How deep brackets stand in one another in what the chunk gives, or more."""
-    return nesting_of(_projection(chunk).text)
+    return nesting_of(projection_of(chunk).text)
 
 
 _nesting: Final = kept(_nesting_of)

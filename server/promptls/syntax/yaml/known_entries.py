@@ -1,0 +1,82 @@
+"""The entries of a broken mapping that stood in it when it was without an error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.difference import Reading, Written, changed, place_in
+from promptls.syntax.yaml.nodes import Entry, Mapping
+from promptls.syntax.yaml.reread import reread
+from promptls.syntax.yaml.under_jinja import dynamics, error_seen, last_reading, projection_of, spans
+from promptls.text.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class KnownEntries:
+    """What is known of a broken chunk by its last text without an error, where there was one.
+
+    `entries` are those that are as they were, by where their lines begin and end in what the chunk gives.
+    `edited` is what has changed since, and `seen` up to where the first error makes itself known.
+    """
+
+    chunk: Chunk
+    before: Reading | None
+    entries: dict[tuple[int, int], Entry]
+    edited: Span
+    seen: int | None
+
+    def at(self, start: int, end: int) -> tuple[Entry, ...]:
+        """The entry that is all that stands there; none where it is not known."""
+        found = self.entries.get((start, end))
+        return () if found is None else (found,)
+
+    def is_broken(self, start: int, end: int) -> bool:
+        """Whether the lines there, from a key in the first column on, certainly are broken by themselves."""
+        return self.seen is not None and start <= self.edited.start and self.seen < end
+
+    def with_text(self, start: int, text: str) -> tuple[Entry, ...]:
+        """The entry that another text of the same length gives there; none where that is not certain."""
+        if self.before is None:
+            return ()
+        projection = projection_of(self.chunk)
+        end = start + len(text)
+        whole = projection.text[:start] + text + projection.text[end:]
+        now = Written(
+            self.chunk.text,
+            self.chunk.tags,
+            replace(projection, text=whole),
+            spans(projection),
+            dynamics(self.chunk),
+        )
+        known = reread(self.before, now)
+        root = known.found if known is not None else None
+        if not isinstance(root, Mapping):
+            return ()
+        places = [place_in(projection, entry.key.span.start) for entry in root.entries]
+        if start not in places:
+            return ()
+        number = places.index(start)
+        behind = places[number + 1] if number + 1 < len(places) else len(whole)
+        return (root.entries[number],) if behind == end else ()
+
+
+def known_entries(chunk: Chunk) -> KnownEntries:
+    """What is known of a broken chunk by its last text without an error."""
+    before = last_reading(chunk)
+    if before is None:
+        return KnownEntries(chunk, None, {}, Span(0, 0), None)
+    projection = projection_of(chunk)
+    now = Written(chunk.text, chunk.tags, projection, spans(projection), dynamics(chunk))
+    edited = changed(before, now)
+    grown, growth = len(projection.text) - len(before.projection.text), len(chunk.text) - before.length
+    places = [place_in(before.projection, entry.key.span.start) for entry in before.root.entries]
+    entries = {}
+    for entry, begin, end in zip(
+        before.root.entries, places, [*places[1:], len(before.projection.text)], strict=True
+    ):
+        if end <= edited.start:
+            entries[begin, end] = entry
+        elif begin >= edited.end:
+            entries[begin + grown, end + grown] = entry.moved(growth)
+    return KnownEntries(chunk, before, entries, edited, error_seen(chunk))
