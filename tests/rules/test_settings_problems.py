@@ -155,3 +155,80 @@ def test_a_misspelt_setting_is_said_once_at_its_key_with_the_nearest_name(
     assert problem.message == message
     assert problem.place is not None
     assert (problem.place.line, problem.place.column) == (line, column)
+
+
+UNUSUAL = {
+    "a key of another provider's": (
+        "[rate_limits.opnai]\nrequests_per_minute = 5\n",
+        (0, 13, "`rate_limits`: there is no provider `opnai`; did you mean `openai`?"),
+    ),
+    "a key in the place of its variable's name": (
+        '[models.a]\nprovider = "openai"\nmodel = "x"\napi_key_env = "sk-abc"\n',
+        (
+            3,
+            0,
+            "the setting `models.a.api_key_env` is wrong: input should be the name of a",
+        ),
+    ),
+    "a release that has no prompt objects": (
+        'ragas_version = "0.2.0"\n',
+        (0, 0, "the setting `ragas_version` is wrong: input should be a release from `0.1.0` to `0.1.21`"),
+    ),
+    "an item on a line of its own": (
+        '[experiments.t]\ndataset = "d.csv"\nmodels = [\n  "echo",\n  "echoo",\n]\n',
+        (4, 3, "experiment `t`: there is no model `echoo`; did you mean `echo`?"),
+    ),
+    "an item in braces": (
+        'experiments = {t = {dataset = "d.csv", metrics = ["exact_mtch"]}}\n',
+        (0, 51, "experiment `t`: there is no metric `exact_mtch`; did you mean `exact_match`?"),
+    ),
+    "a name with a dot": ('rules.unknown-rol = "off"\n', (0, 6, "there is no rule `unknown-rol`")),
+    "a name in quotes": ('[rules]\n"unknown-rol" = "off"\n', (1, 1, "there is no rule `unknown-rol`")),
+    "a key that stands in another table too": (
+        '[experiments.t]\ndataset = "d.csv"\nmodels = ["echo"]\n[models.t]\nprovider = "opnai"\nmodel = "x"',
+        (4, 0, "model `t`: there is no provider `opnai`"),
+    ),
+    "a key that stands in a comment too": (
+        "# token_limit = 5\ntoken_limit = -5\n",
+        (1, 0, "the setting `token_limit` is wrong: input should be greater than 0"),
+    ),
+    "a key in the writing of another language": (
+        "tokenLimit = 5\n",
+        (0, 0, "there is no setting `tokenLimit`; did you mean `token_limit`?"),
+    ),
+    "lines that end in two characters": (
+        'roles = ["a"]\r\n[rules]\r\nunknown-rol = "off"\r\n',
+        (2, 0, "there is no rule `unknown-rol`"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), UNUSUAL.values(), ids=UNUSUAL)
+def test_a_setting_is_judged_however_it_is_written(
+    tmp_path: Path, text: str, expected: tuple[int, int, str]
+) -> None:
+    (tmp_path / "d.csv").write_text("a\n1\n", "utf-8")
+    (tmp_path / "promptls.toml").write_bytes(text.encode())
+
+    (problem,) = settings_problems(find_project(tmp_path / "a.yml.j2"))
+
+    line, column, message = expected
+    assert problem.place is not None
+    assert (problem.place.line, problem.place.column) == (line, column)
+    assert problem.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# nothing\n",
+        '\ufeffroles = ["critic"]\n',
+        "token_limit = 2_000\n",
+        '[models.m]\nprovider = "openai"\nmodel = "x"\n[rate_limits.m]\nrequests_per_minute = 5\n',
+        '[rate_limits."openai:gpt-4.1-mini"]\nrequests_per_minute = 5\n',
+    ],
+)
+def test_settings_that_are_right_have_no_problem(tmp_path: Path, text: str) -> None:
+    (tmp_path / "promptls.toml").write_bytes(text.encode())
+    assert settings_problems(find_project(tmp_path / "a.yml.j2")) == ()

@@ -248,7 +248,7 @@ def _problem(tree: Mapping, found: Invalid) -> HeaderProblem:
         node = _node_at(tree, shown)
     said = found.message[:1].lower() + found.message[1:]
     message = f"`{'.'.join(str(part) for part in path)}`: {said}"
-    if isinstance(node, Scalar) or node is None or not shown:
+    if node is None or not shown or (isinstance(node, Scalar) and not node.span.is_empty()):
         return HeaderProblem("invalid-value", node.span if node else tree.span, message)
     owner = _node_at(tree, shown[:-1])
     entry = owner.entry(str(shown[-1])) if isinstance(owner, Mapping) else None

@@ -7,7 +7,7 @@ from typing import Final
 
 from promptls.meaning.object_data import holds_printed, plain_data
 from promptls.meaning.schema_error import schema_fault
-from promptls.rules.declared_types import declared_types, is_of_type
+from promptls.rules.declared_types import plainly_fits
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import Finding
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text, node_at
@@ -35,9 +35,8 @@ def _of_default(schema: Node) -> Iterator[Finding]:
     if entry is None or holds_printed(schema):
         return
     data = plain_data(schema)
-    types = declared_types(data)
     value = data["default"]
-    if value is None or (types is not None and "enum" not in data and is_of_type(value, types)):
+    if value is None or plainly_fits(value, data):
         return
     wrong, way = schema_fault(value, {key: each for key, each in data.items() if key != "default"})
     if wrong:

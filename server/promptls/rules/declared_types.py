@@ -18,6 +18,7 @@ _PYTHON: Final[dict[str, tuple[type, ...]]] = {
     "object": (dict,),
 }
 """The Python types that data of a JSON type has."""
+_PLAIN: Final = frozenset({"type", "description", "default", "examples", "title", "format"})
 _ALLOWED: Final = {
     "iterated": frozenset({"string", "array", "object"}),
     "called": frozenset[str](),
@@ -162,3 +163,9 @@ def declared_as(path: Path, types: frozenset[str]) -> str:
     """The beginning of a sentence: what is declared of the value at the end of a path."""
     kinds = " or ".join(f"{'an' if kind[0] in 'aio' else 'a'} {kind}" for kind in sorted(types))
     return f"`{words_of(path)}` is declared as {kinds}"
+
+
+def plainly_fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether a schema that says little more than a type allows the value; jsonschema is slow to ask."""
+    types = declared_types(schema)
+    return types is not None and schema.keys() <= _PLAIN and is_of_type(value, types)

@@ -48,12 +48,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import date
-from typing import Any, Final
+from typing import Any
 
 from promptls.meaning.example import Example
 from promptls.meaning.object_data import holds_printed
 from promptls.meaning.schema_error import schema_fault
-from promptls.rules.declared_types import declared_types, is_of_type
+from promptls.rules.declared_types import plainly_fits
 from promptls.rules.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import key_text, node_at
 
@@ -71,7 +71,7 @@ def check(_text: str, example: Example, schemas: Mapping[str, dict[str, Any]]) -
         if name not in schemas or name not in example.data or holds_printed(entry.value):
             continue
         value = example.data[name]
-        if _plainly_fits(value, schemas[name]):
+        if plainly_fits(value, schemas[name]):
             continue
         wrong, way = schema_fault(value, schemas[name])
         if wrong and isinstance(value, date):
@@ -81,14 +81,6 @@ def check(_text: str, example: Example, schemas: Mapping[str, dict[str, Any]]) -
             span = entry.key.span if guilty.is_empty() else guilty
             yield Finding(span, f"`{name}` of example {example.number} is not as declared: {wrong}")
 
-
-def _plainly_fits(value: Any, schema: Mapping[str, Any]) -> bool:
-    """Whether a schema that says little more than a type allows the value; jsonschema is slow to ask."""
-    types = declared_types(schema)
-    return types is not None and schema.keys() <= _PLAIN and is_of_type(value, types)
-
-
-_PLAIN: Final = frozenset({"type", "description", "default", "examples", "title", "format"})
 
 RULE = Rule(
     name="invalid-example-input",

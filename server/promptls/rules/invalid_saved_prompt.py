@@ -67,7 +67,7 @@ def check(context: FileContext) -> Iterator[Finding]:
     if not isinstance(own, Mapping):
         return
     yield from _instruction(own, fields=form != "pydantic prompt")
-    yield from _examples(own.value("examples"))
+    yield from _examples(own.value("examples"), is_own=own is root)
     if form == "pydantic prompt":
         yield from _hash(root, data)
         if own.entry("examples") is None:
@@ -102,10 +102,12 @@ def _is_name(name: str) -> bool:
     return not set(name) & set("\"'\n{}:,")
 
 
-def _examples(node: Node | None) -> Iterator[Finding]:
+def _examples(node: Node | None, *, is_own: bool) -> Iterator[Finding]:
     if node is None:
         return
     if not isinstance(node, Sequence):
+        if is_own:
+            return  # that is told by `invalid-header`
         yield Finding(node.span, "the examples are no list")
         return
     for number, item in enumerate(node.items, start=1):

@@ -13,7 +13,7 @@ from promptls.rules.unknown_dataset import dataset_objection
 from promptls.rules.unknown_metric import metric_objection
 from promptls.rules.unknown_model import metric_models, model_objection
 from promptls.text.nearest import did_you_mean
-from promptls.workspace.project_settings import ProjectFile, SettingsProblem, place_of_setting
+from promptls.workspace.project_settings import ProjectFile, SettingsProblem, place_of_item, place_of_setting
 
 
 def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
@@ -30,6 +30,7 @@ def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
         *_unknown_in_experiments(project),
         *_wrong_metrics(project),
         *_wrong_models(project),
+        *_unlimited(project),
     )
     return tuple(sorted(found, key=_order))
 
@@ -85,10 +86,13 @@ def _unknown_in_experiments(project: ProjectFile) -> Iterator[SettingsProblem]:
                 for metric in declared.metrics
             ],
         }
+        items = {"models": declared.models, "metrics": declared.metrics}
         for (key, rule), objections in found.items():
-            for objection in objections:
+            for number, objection in enumerate(objections):
                 if objection is not None and severity_of(RULES_BY_NAME[rule], project.settings) is not None:
                     place = place_of_setting(project, ("experiments", name, key))
+                    if key in items:
+                        place = place_of_item(project, place, items[key][number])
                     yield SettingsProblem(place, f"experiment `{name}`: {objection.text}")
         if severity_of(RULES_BY_NAME["unknown-metric"], project.settings) is None:
             continue
@@ -133,3 +137,16 @@ def _wrong_models(project: ProjectFile) -> Iterator[SettingsProblem]:
         if objection is not None:
             place = place_of_setting(project, ("models", name, "provider"))
             yield SettingsProblem(place, f"model `{name}`: {objection.text}")
+
+
+def _unlimited(project: ProjectFile) -> Iterator[SettingsProblem]:
+    """The limits for providers that there are not."""
+    from promptls.models.registry import PROVIDERS
+
+    for name in project.settings.rate_limits:
+        provider = name.partition(":")[0]
+        if provider not in PROVIDERS and name not in project.settings.models:
+            place = place_of_setting(project, ("rate_limits", name))
+            known = (*PROVIDERS, *project.settings.models)
+            message = f"`rate_limits`: there is no provider `{provider}`{did_you_mean(provider, known)}"
+            yield SettingsProblem(place, message)

@@ -64,8 +64,6 @@ def check(context: FileContext) -> Iterator[Finding]:
 
 
 def _in_text(chunk: Chunk, scalar: Scalar, inputs: list[str]) -> Iterator[Finding]:
-    if scalar.dynamic:
-        return
     text = _masked(chunk, scalar.span)
     position = 0
     while match := _BRACES.search(text, position):
@@ -77,6 +75,8 @@ def _in_text(chunk: Chunk, scalar: Scalar, inputs: list[str]) -> Iterator[Findin
             position = field.end()
             continue
         end = _closing(text, match.start()) if match[0] == "{" else match.end()
+        if scalar.dynamic and (field is None or _touches_tag(chunk, field.span(), scalar.span.start)):
+            continue  # what Jinja prints may belong to it
         span = Span(match.start(), end).shifted(scalar.span.start)
         position = end
         if field is not None and nearest(field[1], inputs):
@@ -86,6 +86,16 @@ def _in_text(chunk: Chunk, scalar: Scalar, inputs: list[str]) -> Iterator[Findin
         else:
             message = "these braces are taken for an input, and filling the prompt in fails"
             yield Finding(span, message, _fixes(chunk, span))
+
+
+def _touches_tag(chunk: Chunk, field: tuple[int, int], by: int) -> bool:
+    """Whether a tag ends where a field begins, or begins where it ends."""
+    start, end = field[0] + by, field[1] + by
+    return any(
+        tag.span.end == start or tag.span.start == end or tag.span.start <= start < tag.span.end
+        for tag in chunk.tags
+        if tag.kind != "raw"
+    )
 
 
 def _renamed(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 _UNION_BRANCHES = ("list[", "dict[", "nullable[", "union[", "function-")
 """How pydantic's names of a union's branches begin, which stand among the keys of an error's place."""
 
-
+_PATTERNS = {
+    "api_key_env": "Input should be the name of an environment variable, such as `OPENAI_API_KEY`: "
+    "the key itself stands in no file",
+    "ragas_version": "Input should be a release from `0.1.0` to `0.1.21`; later ones have no prompt objects",
+}
+"""What a text of a certain form is, for people, by its key."""
 _CLASS = re.compile(r" or instance of \w+")
 
 
@@ -79,6 +84,8 @@ def _invalid(error: Any, values: Mapping[str, Any]) -> tuple[Invalid, ...]:
         said = found["msg"]
         if found["type"] == "list_type" and isinstance(found["input"], str):
             said = f"Input should be a list: `[{found['input']}]`"
+        if found["type"] == "string_pattern_mismatch":
+            said = _PATTERNS.get(str(path[-1]), said)
         messages.setdefault(path, []).append(said)
         if found["type"] == "extra_forbidden":
             unknown.add(path)

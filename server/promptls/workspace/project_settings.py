@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 from promptls.settings.valid_part import valid_part
 from promptls.text.failure import FilePlace
+from promptls.text.lines import line_starts, place_of
 from promptls.text.nearest import did_you_mean, nearest
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _read(file: Path) -> ProjectFile | None:
     from promptls.settings.project import Project
 
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         if file.name == SETTINGS_FILE and not isinstance(error, FileNotFoundError | NotADirectoryError):
             problem = SettingsProblem(FilePlace(file), f"the settings cannot be read: {error}")
@@ -141,7 +142,7 @@ def project_in(file: Path, text: str) -> ProjectFile | None:
 def _parsed(text: str) -> dict[str, Any]:
     # The standard library has the parser from Python 3.11 on; before, its origin is installed.
     toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    values: dict[str, Any] = toml.loads(text)
+    values: dict[str, Any] = toml.loads(text.removeprefix("\ufeff"))
     return values
 
 
@@ -220,6 +221,20 @@ def place_of_setting(project: ProjectFile, location: tuple[str, ...]) -> FilePla
         return None
     places = _places_of(project.text, location)
     return FilePlace(project.path, *places[-1]) if len(places) == len(location) else None
+
+
+def place_of_item(project: ProjectFile, key: FilePlace | None, item: str) -> FilePlace | None:
+    """Where a text stands in the list behind the place of a key; the key where it is not found as it is."""
+    if key is None or key.line is None:
+        return key
+    start = line_starts(project.text)[key.line] + (key.column or 0)
+    found = re.compile(rf"""["']{re.escape(item)}["']""").search(project.text, start)
+    if found is None or re.search(
+        r"^[ \t]*\[[^\[\]\"',]+\][ \t]*$", project.text[start : found.start()], re.MULTILINE
+    ):
+        return key
+    place = place_of(line_starts(project.text), found.start() + 1)
+    return FilePlace(key.path, place.line, place.column)
 
 
 def _places_of(text: str, location: tuple[int | str, ...]) -> list[tuple[int, int]]:
