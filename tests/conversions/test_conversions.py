@@ -198,6 +198,28 @@ def test_a_prompty_file_keeps_its_jinja_and_declares_its_inputs() -> None:
     assert errors(made.text) == []
 
 
+@pytest.mark.parametrize(
+    "template",
+    ["jinja2", "{type: jinja2}", "{format: jinja2}", "{format: {kind: jinja2}, parser: {kind: prompty}}"],
+)
+def test_a_prompty_file_of_any_release_is_read(template: str) -> None:
+    text = (
+        f"---\ninputs: {{n: {{kind: float, default: 2}}}}\ntemplate: {template}\n---\nuser:\nb {{{{ n }}}}\n"
+    )
+
+    made = convert(text, "a.prompty", "prompty", "parts")
+
+    assert messages(made.text, {"n": 2}) == [("user", "b 2")]
+    assert "n: {type: number, default: 2}" in made.text
+    assert made.lost == ()
+
+
+def test_a_prompty_file_without_roles_is_one_message() -> None:
+    made = convert("---\nname: a\n---\nBe kind.\n", "a.prompty", "prompty", "parts")
+
+    assert messages(made.text, {}) == [("system", "Be kind.")]
+
+
 def test_a_sample_in_another_file_is_said_to_be_lost() -> None:
     made = convert("---\nsample: ${file:a.json}\n---\nsystem:\nb\n", "a.prompty", "prompty", "parts")
 
@@ -211,6 +233,7 @@ def test_a_sample_in_another_file_is_said_to_be_lost() -> None:
         "system:\n{% if a %}\nuser:\nb\n{% endif %}\n",
         "system:\n{{ a\n",
         "---\ntemplate: mustache\n---\nsystem:\nb\n",
+        "---\ntemplate: {format: {kind: mustache}}\n---\nsystem:\nb\n",
     ],
 )
 def test_a_prompty_file_that_cannot_be_carried_over_is_refused(text: str) -> None:

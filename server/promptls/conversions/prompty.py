@@ -23,8 +23,8 @@ _ROLE: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _CARRIED: Final = frozenset({"name", "description", "inputs", "sample"})
-_TYPES: Final = {"string": "string", "number": "number", "integer": "integer", "boolean": "boolean",
-                 "array": "array", "object": "object"}  # fmt: skip
+_TYPES: Final = {"string": "string", "number": "number", "float": "number", "integer": "integer",
+                 "boolean": "boolean", "array": "array", "object": "object"}  # fmt: skip
 
 
 def read_prompty(text: str) -> Conversation:
@@ -35,9 +35,8 @@ def read_prompty(text: str) -> Conversation:
     lost = [f"`{key}` of the front matter" for key in front if key not in _CARRIED]
     if front.get("sample") is not None and not isinstance(front["sample"], dict):
         lost.append("`sample` of the front matter, which names a file")
-    template = front.get("template")
-    language = template.get("type") or template.get("format") if isinstance(template, dict) else template
-    if language in {None, "jinja2", "jinja"}:
+    language = _language(front.get("template"))
+    if language in {"jinja2", "jinja"}:
         lost = [each for each in lost if not each.startswith("`template`")]
     else:
         raise Failure(f"the file's template language is `{language}`", remedy="only Jinja can be converted")
@@ -46,6 +45,13 @@ def read_prompty(text: str) -> Conversation:
         header["input_keys"] = inputs
     messages = tuple(_messages(body.replace("\r\n", "\n"), lost))
     return Conversation(messages, header, tuple(dict.fromkeys(lost)))
+
+
+def _language(template: object) -> str:
+    """What the messages are written in, as any release says it; Jinja where nothing does."""
+    while isinstance(template, dict):
+        template = next((template[key] for key in ("type", "kind", "format") if template.get(key)), None)
+    return "jinja2" if template is None else str(template)
 
 
 def _front(text: str) -> dict[str, Any]:
@@ -70,8 +76,8 @@ def _inputs(front: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         said = declared.get(name)
         schema: dict[str, Any] = {}
         if isinstance(said, dict):
-            if said.get("type") in _TYPES:
-                schema["type"] = said["type"]
+            if (kind := _TYPES.get(str(said.get("type") or said.get("kind")))) is not None:
+                schema["type"] = kind
             if isinstance(said.get("description"), str):
                 schema["description"] = said["description"]
             sample.setdefault(name, said.get("default", said.get("sample")))
@@ -87,8 +93,9 @@ def _messages(body: str, lost: list[str]) -> Iterator[Message]:
     before = body[: markers[0].start()] if markers else body
     if before.strip():
         yield _message("system", before, lost)
-    for marker, following in zip(markers, [*markers[1:], None], strict=True):
-        text = body[marker.end() : following.start() if following else len(body)]
+    ends = [*(marker.start() for marker in markers[1:]), len(body)]
+    for marker, end in zip(markers, ends, strict=False):
+        text = body[marker.end() : end]
         yield _message(marker["role"].lower(), text, lost)
 
 
