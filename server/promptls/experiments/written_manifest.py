@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import promptls
 from promptls.experiments.git_state import git_state
-from promptls.experiments.manifest import FORMAT, hash_of_file, hash_of_text, relative
+from promptls.experiments.manifest import FORMAT, hash_of_file, relative
 from promptls.experiments.results_folder import results_folder
-from promptls.experiments.written_plan import WrittenPlan
+from promptls.experiments.written_files import file_hashes
 
 if TYPE_CHECKING:
     from promptls.experiments.written_prepare import PreparedWritten
@@ -51,13 +51,4 @@ def written_manifest(prepared: PreparedWritten, started: datetime) -> dict[str, 
         "versions": {"promptls": promptls.__version__, "python": platform.python_version()},
         "started": started.isoformat(timespec="seconds"),
         "continues": prepared.retried.name if prepared.retried is not None else None,
-    }
-
-
-def file_hashes(plan: WrittenPlan) -> dict[str, str]:
-    """The hashes of the prompt and of the experiment's file, by their paths from the results' folder."""
-    folder = results_folder(plan.prompt)
-    return {
-        relative(file, folder): hash_of_text(file.read_bytes().decode("utf-8", "surrogateescape"))
-        for file in (plan.prompt, Path(plan.experiment.file))
     }

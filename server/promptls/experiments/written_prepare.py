@@ -17,7 +17,7 @@ from promptls.experiments.journal import Journal, read_header, reopen_journal
 from promptls.experiments.manifest import hash_of_file
 from promptls.experiments.request import RunRequest
 from promptls.experiments.under_way import CallUnderWay, unsure_words
-from promptls.experiments.written_manifest import file_hashes
+from promptls.experiments.written_files import file_hashes
 from promptls.experiments.written_plan import WrittenPlan, written_plan
 from promptls.experiments.written_request import WrittenRequest
 from promptls.experiments.written_rows import NumberedRow

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Sequence
-from threading import Thread
 from typing import Any, Final, NamedTuple
 
+from promptls.library.own_loop import run_in_own_loop
 from promptls.text.failure import WrongUse
 
 AT_ONCE: Final = 4
@@ -42,11 +42,11 @@ def asking(llm: Any) -> Callable[[Sequence[Request]], list[str]]:
         from promptls.models.registry import find_model
 
         reference = find_model(llm)
-        return lambda requests: _run(lambda: _opened(reference, requests))
+        return lambda requests: run_in_own_loop(lambda: _opened(reference, requests))
     if hasattr(llm, "generate_text"):
         return lambda requests: [_of_ragas(llm, request) for request in requests]
     if inspect.iscoroutinefunction(getattr(llm, "complete", None)):
-        return lambda requests: _run(lambda: _answers(llm, requests))
+        return lambda requests: run_in_own_loop(lambda: _answers(llm, requests))
     if callable(llm):
         return lambda requests: [str(llm(request.whole)) for request in requests]
     raise WrongUse(
@@ -82,22 +82,3 @@ async def _answers(model: Any, requests: Sequence[Request]) -> list[str]:
         return str(made.text)
 
     return list(await asyncio.gather(*map(one, requests)))
-
-
-def _run(work: Callable[[], Any]) -> list[str]:
-    """The result of the coroutine that `work` makes, also where an event loop runs, as in a notebook."""
-    made: list[list[str]] = []
-    failed: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            made.append(asyncio.run(work()))
-        except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
-            failed.append(error)
-
-    thread = Thread(target=run)
-    thread.start()
-    thread.join()
-    if failed:
-        raise failed[0]
-    return made[0]
