@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from promptls.meaning.bare_parts import has_keys_of_prompts, is_file_like, is_prompt_like
 from promptls.meaning.header import OPENING
-from promptls.meaning.parts import chunk_items
+from promptls.meaning.parts import Part, chunk_items
 from promptls.meaning.usual_frame import in_usual_frame
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import united
@@ -125,6 +125,11 @@ class _Items(NamedTuple):
     files: int = 0
 
 
+def _is_incomplete(part: Part) -> bool:
+    """Whether nobody can tell yet what an item is: it is being written, or takes keys from another one."""
+    return len(part.entries) <= 1 or part.entry("<<") is not None
+
+
 def _counts(chunk: Chunk) -> _Items:
     """What the list items of a chunk look like; by their lines where YAML is broken."""
     items = chunk_items(chunk)
@@ -132,7 +137,7 @@ def _counts(chunk: Chunk) -> _Items:
     colonless = _COLONLESS_KEY.findall(chunk.text) if is_broken else []
     if not colonless and (items.others or any(part.is_whole or part.is_likely for part in items.parts)):
         likely = [part for part in items.parts if part.is_likely or has_keys_of_prompts(chunk, part)]
-        incomplete = sum(len(part.entries) <= 1 and not part.is_likely for part in items.parts)
+        incomplete = sum(_is_incomplete(part) and not part.is_likely for part in items.parts)
         unlikely = len(items.parts) - len(likely) - incomplete + len(items.others)
         prompts = sum(is_prompt_like(chunk, part) for part in likely)
         files = sum(is_file_like(chunk, part) for part in likely)

@@ -14,6 +14,7 @@ from promptls.meaning.parts import Part, chunk_items
 from promptls.meaning.references import TemplateReference, template_references
 from promptls.syntax.group import gathered, united
 from promptls.syntax.jinja.block_problems import block_problems
+from promptls.syntax.jinja.named_blocks import named_block_problems
 from promptls.syntax.jinja.problems import tag_problems
 from promptls.syntax.problem import SyntaxProblem
 from promptls.syntax.source import Source
@@ -109,12 +110,18 @@ class Template:
     @cached_property
     def syntax_problems(self) -> tuple[SyntaxProblem, ...]:
         """The errors of the Jinja and of the YAML under it, in the order of their places."""
-        problems = [*block_problems(self.source), *_problems(self.source.root)]
+        problems = [
+            *block_problems(self.source),
+            *named_block_problems(self.source),
+            *_problems(self.source.root),
+        ]
         aliases = _aliases(self.source.root)
-        if aliases and "&" not in self.source.text:
+        if aliases and not self.references:
+            text = self.source.text
             problems += [
                 SyntaxProblem("yaml", span, f"no anchor `&{name}` is defined before this alias")
                 for name, span in aliases
+                if f"&{name}" not in text
             ]
         return tuple(sorted(problems, key=lambda problem: problem.span))
 

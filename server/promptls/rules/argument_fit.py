@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from promptls.rules.rule import Edit, Finding, Fix, Severity
 from promptls.syntax.jinja.nodes import Expression, Keyword
+from promptls.syntax.jinja.refusals import refused_arguments
 from promptls.syntax.jinja.signature import Signature, Taken
 from promptls.text.counted import counted
 from promptls.text.nearest import is_close, nearest
@@ -20,6 +21,8 @@ def misfits(
     Unpacked arguments can be any, and keep everything silent that they could make right. `lacking`
     is the severity of a required argument that is not there, where that is no error.
     """
+    if any(refused_arguments(arguments)):
+        return  # that is an error for any function, and told as such
     given = [each for each in arguments if not isinstance(each, Keyword)]
     named = [each for each in arguments if isinstance(each, Keyword) and not each.name.startswith("*")]
     is_unpacking = any(isinstance(each, Keyword) and each.name.startswith("*") for each in arguments)

@@ -20,6 +20,8 @@ from promptls.text.lines import line_end
 from promptls.text.span import Span
 
 _WRONG_END: Final = re.compile(r"expected `(end\w+)` instead of")
+_NAMED_END: Final = re.compile(r"this ends the block `(\w+)`")
+_CALLED: Final = "expected its `()`"
 _BRACKET: Final = re.compile(r"expected `([)\]}])` to close .* found the end of the tag")
 _MEANT: Final = re.compile(r"did you mean `(\w+)`")
 _SHORT: Final = 2
@@ -40,6 +42,10 @@ def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -
     start = located.start + tag.span.start
     if tag.unclosed:
         yield from _unclosed(source, problem, located, tag)
+        return
+    if problem.message.endswith(_CALLED) and source.slice(problem.span).replace(".", "").isidentifier():
+        place = Span(problem.span.end, problem.span.end)
+        yield Fix("Insert `()`", (Edit(place, "()"),), preferred=True)
         return
     written = in_jinja(tag, start) if tag.kind in {"output", "statement"} else None
     if written is not None:
@@ -68,7 +74,11 @@ def _of_statement(source: Source, problem: SyntaxProblem, located: Located, tag:
     statement = tag_tree(tag).statement
     keyword = statement.keyword
     wrong_end = _WRONG_END.match(problem.message)
-    if wrong_end:
+    named_end = _NAMED_END.match(problem.message)
+    if named_end:
+        title = f"Change to `{named_end[1]}`"
+        yield Fix(title, (Edit(problem.span, named_end[1]),), preferred=True)
+    elif wrong_end:
         title = f"Change to `{wrong_end.group(1)}`"
         yield Fix(title, (Edit(problem.span, wrong_end.group(1)),), preferred=True)
     elif keyword and keyword not in KEYWORDS:

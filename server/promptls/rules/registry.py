@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from promptls.rules import (
+    assigned_attribute,
     blank_line_from_tag,
     conflicting_expected_keys,
     content_and_sections,
     contradicting_uses,
     dict_method,
+    dropped_by_extends,
     duplicate_example,
     duplicate_key,
     duplicate_part_key,
@@ -66,6 +68,7 @@ from promptls.rules import (
     undefined_variable,
     unescaped_brace,
     unescaped_multiline_input,
+    unknown_block,
     unknown_dataset,
     unknown_dialogue_role,
     unknown_evaluation_key,
@@ -95,11 +98,13 @@ from promptls.rules import (
 from promptls.rules.rule import Rule
 
 RULES: Final[tuple[Rule, ...]] = (
+    assigned_attribute.RULE,
     blank_line_from_tag.RULE,
     conflicting_expected_keys.RULE,
     content_and_sections.RULE,
     contradicting_uses.RULE,
     dict_method.RULE,
+    dropped_by_extends.RULE,
     duplicate_example.RULE,
     duplicate_key.RULE,
     duplicate_part_key.RULE,
@@ -156,6 +161,7 @@ RULES: Final[tuple[Rule, ...]] = (
     undefined_variable.RULE,
     unescaped_brace.RULE,
     unescaped_multiline_input.RULE,
+    unknown_block.RULE,
     unknown_dataset.RULE,
     unknown_dialogue_role.RULE,
     unknown_evaluation_key.RULE,

@@ -35,6 +35,7 @@ from typing import Any, Final
 
 from promptls.rules.argument_fit import misfits
 from promptls.rules.aspects import files, names, references
+from promptls.rules.loop_calls import wrong_loop_calls
 from promptls.rules.macro_calls import (
     Callee,
     bound_names,
@@ -74,6 +75,7 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         if signature.parameters or node.arguments:
             for finding in misfits(signature, node.arguments, node.name_span):
                 yield finding.shifted(start)
+    yield from wrong_loop_calls(chunk)
 
 
 def facts(context: FileContext) -> dict[str, object]:

@@ -9,6 +9,7 @@ from typing import Final
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.keywords import BLOCKS, KEYWORDS
 from promptls.syntax.jinja.nodes import Expression, TagTree, walk
+from promptls.syntax.jinja.refusals import refusal
 from promptls.syntax.jinja.slip_words import advice_on_tag
 from promptls.syntax.jinja.statements import parse_tag
 from promptls.syntax.jinja.tag import Tag
@@ -84,6 +85,9 @@ def _inside(tag: Tag) -> SyntaxProblem | None:
         objection = "" if not tree.problems else tree.problems[0].message
     else:
         objection = jinja_objection(tag.text, keyword, opens_block=statement.opens_block)
+    refused = refusal(tag.text, tag.inner_start, tag.inner_end) if not tree.problems else None
+    if refused is not None:
+        return SyntaxProblem("jinja", refused.span.shifted(tag.span.start), refused.message)
     if not objection:
         return None
     if keyword and keyword not in KEYWORDS and keyword != "output":

@@ -1,0 +1,137 @@
+"""An attribute that is set of what is no namespace.
+
+## What it does
+
+Reports `{% set x.y = … %}` where the file sets `x` to a text, a number, a list or a mapping.
+
+## Why is this bad?
+
+Jinja lets only a `namespace` be given attributes: rendering fails with "cannot assign attribute on
+non-namespace object".
+
+## Example
+
+```yaml
+{% set user = {"name": "Ada"} %}
+{% set user.name = "Grace" %}
+       ^^^^^^^^^ assigned-attribute: `user` is no `namespace`, so that its attributes cannot be set: rendering fails
+- name: ticket
+  content: "{{ user.name }}"
+```
+
+Use instead:
+
+```yaml
+{% set user = namespace(name="Ada") %}
+{% set user.name = "Grace" %}
+- name: ticket
+  content: "{{ user.name }}"
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.meaning.scopes import Binding
+from promptls.rules.aspects import files, names, references
+from promptls.rules.macro_calls import statement_at
+from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.rules.template_names import written_texts
+from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.group import chunks_where, union, united
+from promptls.syntax.jinja.nodes import Attribute, Collection, Constant, Expression, Name, Operation
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.text.span import Span
+
+_OTHERWISE: Final = ("for", "with", "parameter", "macro", "import")
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """The attributes that are set of something that is certainly no namespace."""
+    root = context.template.source.root
+    for name in sorted(_assigned_names(root)):
+        values = _values(context, name)
+        if values is None:
+            continue
+        message = f"`{name}` is no `namespace`, so that its attributes cannot be set: rendering fails"
+        fixes = tuple(_as_namespace(context, values))
+        for located in chunks_where(root, _assigned_names):
+            for each, span in _assigned(located.chunk):
+                if each == name:
+                    yield Finding(span.shifted(located.start), message, fixes)
+
+
+def _values(context: FileContext, name: str) -> tuple[tuple[Expression, int], ...] | None:
+    """What a name stands for in the file, with where its tags begin; None where that may be a namespace."""
+    file_names = context.template.names
+    if any(name in file_names.bound_names(kind) for kind in _OTHERWISE):
+        return None
+    if name not in file_names.bound_names("set"):
+        return None  # whoever includes the file may hand it a namespace
+    found = []
+    for binding in file_names.bindings_of("set"):
+        if binding.name == name:
+            value = _value(context, binding)
+            if value is None:
+                return None
+            found.append(value)
+    return tuple(found)
+
+
+def _value(context: FileContext, binding: Binding) -> tuple[Expression, int] | None:
+    statement = statement_at(context.template, binding.span)
+    if statement is None or len(statement.targets) != 1 or len(statement.expressions) != 1:
+        return None
+    value = statement.expressions[0]
+    if statement.opens_block or not isinstance(value, (Constant, Collection, Operation)):
+        return None
+    return value, binding.span.start - statement.targets[0].span.start
+
+
+def _as_namespace(context: FileContext, values: tuple[tuple[Expression, int], ...]) -> Iterator[Fix]:
+    """A mapping of texts, as the namespace that has them."""
+    for value, start in values:
+        span = value.span.shifted(start)
+        if len(values) == 1 and isinstance(value, Collection) and value.kind == "dict":
+            text = context.template.source.slice(span)
+            title = "Make it a `namespace`"
+            yield Fix(title, (Edit(span, f"namespace({text if value.items else ''})"),))
+
+
+@kept
+def _assigned(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """The names whose attributes the chunk sets, with the places of name and attribute."""
+    statements = [
+        (tag_tree(tag).statement, tag.span.start)
+        for tag in chunk.tags
+        if tag.kind == "statement" and tag_tree(tag).statement.keyword == "set"
+    ]
+    return tuple(
+        (target.target.name, target.span.shifted(start))
+        for statement, start in statements
+        for target in statement.targets
+        if isinstance(target, Attribute) and isinstance(target.target, Name)
+    )
+
+
+_assigned_names: Final = united(
+    lambda chunk: frozenset(name for name, _ in _assigned(chunk)), union, of_tags=True
+)
+"""The names whose attributes a piece sets."""
+
+
+def _assignments(context: FileContext) -> object:
+    return _assigned_names(context.template.source.root)
+
+
+RULE = Rule(
+    name="assigned-attribute",
+    summary="an attribute that is set of what is no namespace",
+    severity="error",
+    module=__name__,
+    kinds=JINJA_KINDS,
+    check=check,
+    looks_at=(_assignments, names, references, files, written_texts),
+)

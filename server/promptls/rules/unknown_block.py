@@ -1,0 +1,131 @@
+"""A block that no template has.
+
+## What it does
+
+Reports `self.name()` where neither this template, nor one that it extends, nor one that extends it has a
+block of that name, and `super()` in a block that no template above has.
+
+## Why is this bad?
+
+Rendering fails, with "has no attribute" or "there is no parent block".
+
+## Example
+
+```yaml
+{% block rules %}
+- name: rules
+  role: system
+  content: Be kind.
+{% endblock %}
+- name: again
+  content: "{{ self.rule() }}"
+                    ^^^^ unknown-block: no template has a block `rule`; did you mean `rules`?
+```
+
+Use instead:
+
+```yaml
+{% block rules %}
+- name: rules
+  role: system
+  content: Be kind.
+{% endblock %}
+- name: again
+  content: "{{ self.rules() }}"
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.rules.aspects import files, names, references
+from promptls.rules.block_family import ancestors, block_tags_of, blocks_of, family
+from promptls.rules.misspelt import misspelt
+from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Rule
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.group import chunks_where, union, united
+from promptls.syntax.jinja.named_blocks import block_names
+from promptls.syntax.jinja.nodes import Attribute, Call, Name
+from promptls.syntax.jinja.problems import expressions_in
+from promptls.text.span import Span
+
+_asked: Final = united(
+    lambda chunk: frozenset(
+        node.name
+        for _, node in expressions_in(chunk)
+        if isinstance(node, Attribute) and isinstance(node.target, Name) and node.target.name == "self"
+    ),
+    union,
+    of_tags=True,
+)
+"""The blocks that a piece asks of `self`."""
+
+
+def _block_tags(chunk: Chunk) -> tuple[object, ...]:
+    return tuple((each.opens, each.name) for each in block_names(chunk))
+
+
+_blocks: Final = united(_block_tags, tuple[object, ...], of_tags=True)
+"""The `block` tags of a piece, without their places."""
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """The blocks that are asked for and not there."""
+    root = context.template.source.root
+    if _asked(root) and "self" not in context.template.names.all_bound_names:
+        yield from _of_self(context)
+    if "super" in context.template.names.read_names:
+        yield from _of_super(context)
+
+
+def _of_self(context: FileContext) -> Iterator[Finding]:
+    related = family(context.snapshot, context.path)
+    if related is None:
+        return
+    known = frozenset(name for path in related for name in blocks_of(context.snapshot, path))
+    for located in chunks_where(context.template.source.root, _asked):
+        for start, node in expressions_in(located.chunk):
+            is_of_self = isinstance(node, Attribute) and isinstance(node.target, Name)
+            if not is_of_self or not isinstance(node, Attribute) or not isinstance(node.target, Name):
+                continue
+            if node.target.name == "self" and node.name and node.name not in known:
+                span = node.name_span.shifted(located.start + start)
+                yield misspelt(span, f"no template has a block `{node.name}`", node.name, known)
+
+
+def _of_super(context: FileContext) -> Iterator[Finding]:
+    above = ancestors(context.snapshot, context.path)
+    if above is None:
+        return
+    known = frozenset(name for path in above for name in blocks_of(context.snapshot, path))
+    blocks = block_tags_of(context.template)
+    for located in context.template.names.chunks_reading("super"):
+        for start, node in expressions_in(located.chunk):
+            if (
+                not isinstance(node, Call)
+                or not isinstance(node.function, Name)
+                or node.function.name != "super"
+            ):
+                continue
+            span: Span = node.function.span.shifted(located.start + start)
+            around = [each for each in blocks if each.body.start <= span.start < each.body.end]
+            if around and around[-1].name and around[-1].name not in known:
+                message = f"no template that this one extends has a block `{around[-1].name}`"
+                yield Finding(span, message)
+
+
+def _asked_blocks(context: FileContext) -> object:
+    return _asked(context.template.source.root), _blocks(context.template.source.root)
+
+
+RULE = Rule(
+    name="unknown-block",
+    summary="a block that no template has",
+    severity="error",
+    module=__name__,
+    kinds=JINJA_KINDS,
+    check=check,
+    looks_at=(_asked_blocks, names, references, files),
+)
