@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from promptls.meaning.misfit import misfit
+from promptls.meaning.schema_shape import shape_of_value
 from promptls.workspace.contract import inputs_of
-from promptls.workspace.needs import needs_of
+from promptls.workspace.needs import needed_shapes, needs_of
 from support.fixture import MAIN, opened
 
 ENTRY = f"/project/{MAIN}"
@@ -110,3 +112,32 @@ def test_inputs_know_where_they_are_read_and_declared() -> None:
     assert found["a"].schema == {"description": "first"}
     assert found["b"].declared is None
     assert found["a"].declared is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "expected"),
+    [
+        ("{% for m in x %}{{ m.a }}{% endfor %}", [{"a": 1}, {}], None),
+        ("{% for m in x %}{{ m.a }}{% endfor %}", [{"b": 1}], "`x[…]` lacks `a`"),
+        ("{% for m in x %}{{ m.author }}{% endfor %}", [{"autor": 1}],
+         "`x[…]` lacks `author`; it has `autor`"),
+        ("{% for m in x %}{{ m.a }}{% endfor %}", "text",
+         "`x` is a text, and is used as list of mappings with a"),
+        ("{% for m in x %}{{ m }}{% endfor %}", "text", None),
+        ("{% for m in x %}{{ m }}{% endfor %}", 3, "`x` is a number, and is used as list of scalars"),
+        ("{{ x.a.b }}", {"a": {"c": 1}}, "`x.a` lacks `b`"),
+        ("{{ x.a.b }}", {"a": "c"}, "`x.a` is a text, and is used as mapping with b"),
+        ("{% if x.a %}{{ x.a }}{% endif %}", {}, None),
+        ("{{ x.items }}", {}, None),
+        ("{{ x.strip() }}{{ y + 1 }}", 3, None),
+        ("{% if x is string %}{{ x }}{% else %}{{ x.a }}{% endif %}", "c", None),
+        ("{% if x is string %}{{ x }}{% else %}{{ x.a }}{% endif %}", {"b": 1}, "`x` lacks `a`"),
+        ("{{ x }}{{ x | upper }}{% if x == 3 %}{% endif %}", ["a"], None),
+    ],
+)  # fmt: skip
+def test_a_value_fits_unless_a_use_says_that_it_does_not(
+    text: str, value: object, expected: str | None
+) -> None:
+    shape = needed_shapes(opened(text)[0], ENTRY)["x"]
+
+    assert misfit("x", shape, shape_of_value(value)) == expected

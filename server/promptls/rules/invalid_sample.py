@@ -4,7 +4,7 @@
 
 Reads the file that the header's `samples` names, and reports that it cannot be read, that a sample in it
 lacks an input which the template does not reckon to be without, and that a value is not of the type that
-`input_keys` declares.
+`input_keys` declares, or not of the one that the template uses it as where nothing is declared.
 
 ## Why is this bad?
 
@@ -53,11 +53,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from promptls.meaning.kind import Kind
+from promptls.meaning.misfit import misfit
+from promptls.meaning.schema_shape import shape_of_value
 from promptls.rules.declared_types import declared_types, is_of_type
 from promptls.rules.needed_inputs import needed_inputs
 from promptls.rules.rule import FileContext, Finding, Rule
 from promptls.text.failure import Failure
 from promptls.text.nearest import nearest
+from promptls.workspace.needs import needed_shapes
 
 if TYPE_CHECKING:
     from promptls.rendering.samples import Sample
@@ -93,6 +96,10 @@ def _objections(context: FileContext, sample: Sample) -> Iterator[str]:
         value = sample.data.get(name)
         if types is not None and value is not None and not is_of_type(value, types):
             yield f"the sample `{sample.name}`: `{name}` is {_shown(value)}, and not {_words(types)}"
+    for name, shape in sorted(needed_shapes(context.snapshot, context.path).items()) if not declared else ():
+        said = misfit(name, shape, shape_of_value(sample.data[name])) if name in sample.data else None
+        if said is not None:
+            yield f"the sample `{sample.name}`: {said}"
 
 
 def _shown(value: Any) -> str:

@@ -1,11 +1,12 @@
-"""A Python call that loads the template without data that it reads, or with data that nothing reads.
+"""A Python call that loads the template without data that it reads, or with data that does not fit.
 
 ## What it does
 
 Looks at the calls in the workspace's Python files that load this template with Prompt Poet,
-`Prompt(template_path=…, template_data={…})`, or with promptls, `promptls.load(…).render(…)`. Reports
-an input that such a call does not give, where the template does not reckon with its absence, and,
-as a hint, a key that nothing in the template reads. Only calls whose path and data are written out
+`Prompt(template_path=…, template_data={…})`, with promptls, `promptls.load(…).render(…)`, or with Jinja,
+`environment.get_template(…).render(…)`. Reports an input that such a call does not give, where the
+template does not reckon with its absence, a value that is of another type than its uses need, and, as a
+hint, a key that nothing in the template reads. Only calls whose path and data are written out
 are looked at; Python files are read, and never run.
 
 ## Why is this bad?
@@ -46,6 +47,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
+from promptls.meaning.misfit import misfit
 from promptls.meaning.scopes import INJECTED
 from promptls.meaning.shape import UNKNOWN
 from promptls.rules.expected_keys import expected_keys
@@ -75,7 +77,12 @@ def check(context: FileContext) -> Iterator[Finding]:
                 given = f"; it gives `{meant}`, which nothing reads" if meant else ""
                 unread -= {meant or ""}
                 yield _finding(place, f"{_call(call)} without `{name}`{given}", call)
-        for key in sorted(call.keys & INJECTED):
+        for name, value in sorted(call.given, key=lambda each: each[0]):
+            said = misfit(name, shapes.get(name, UNKNOWN), value) if name in needs.by_name else None
+            place = _place(context, name, needs.by_name) if said is not None else None
+            if place is not None:
+                yield _finding(place, f"{_call(call)} where {said}", call)
+        for key in sorted(call.keys & INJECTED if not call.is_jinja else ()):
             start = Span(0, min(1, len(context.template.source)))
             yield _finding(start, f"{_call(call)} with `{key}`, which Prompt Poet refuses in the data", call)
         for key in sorted(unread):
@@ -107,7 +114,7 @@ def _place(context: FileContext, name: str, needs: Mapping[str, tuple[Need, ...]
 
 RULE = Rule(
     name="missing-template-data",
-    summary="a Python call that loads the template without data that it reads",
+    summary="a Python call that loads the template without data that it reads, or with data that does not fit",
     severity="warning",
     module=__name__,
     kinds=JINJA_KINDS,

@@ -1,7 +1,8 @@
 """The Python calls that load a template with data, found by reading Python files; nothing is run.
 
 Only what is written out counts: `Prompt(template_path="a.yml.j2", template_data={"text": …})` and
-`promptls.load("a.yml.j2").render(text=…)`, also with a name in between, or an attribute of `self`, that
+`promptls.load("a.yml.j2").render(text=…)`, or `.render` of what an environment of Jinja's with a loader of
+files gives by `get_template("a.yml.j2")`, also with a name in between, or an attribute of `self`, that
 stands for nothing else.
 A call whose path or data is made in any other way is left out.
 """
@@ -14,16 +15,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from promptls.meaning.shape import Shape
 from promptls.text.lines import line_starts
 from promptls.text.span import Span
 from promptls.workspace.disk import MAX_BYTES, SKIPPED_FOLDERS
+from promptls.workspace.given_values import given_shape
+from promptls.workspace.jinja_environments import is_get_template, loaded_template, value_meant
 from promptls.workspace.literal_paths import literal_path
-from promptls.workspace.python_attributes import attribute_value, meaning_in
+from promptls.workspace.python_attributes import meaning_in
 from promptls.workspace.python_scopes import Scope, scopes_of
 
 _LOADERS: Final = frozenset({"Prompt"})
 """The names of what loads a template: Prompt Poet's class."""
-_MARKS: Final = ("template_path", "promptls")
+_MARKS: Final = ("template_path", "promptls", "get_template")
 """What a file with such a call holds in any case."""
 _LIBRARY: Final = "promptls"
 _UNKNOWN_KEYWORDS: Final = frozenset({"package_name", "template_loader", "from_examples", "raw_template"})
@@ -42,6 +46,10 @@ class TemplateCall(NamedTuple):
     line: int
     template: str
     keys: frozenset[str]
+    given: tuple[tuple[str, Shape], ...] = ()
+    """The shapes of those values that are written out, by their keys."""
+    is_jinja: bool = False
+    """Whether Jinja renders the template by itself, without Prompt Poet."""
 
 
 def python_paths_by_folder(roots: Iterable[str]) -> Iterator[list[str]]:
@@ -98,10 +106,12 @@ def data_of(node: ast.Call) -> tuple[ast.expr, ...] | None:
 
     None where the data of the call cannot be told.
     """
+    if _name(node.func) == "render":
+        unpacked = [keyword.value for keyword in node.keywords if keyword.arg is None]
+        is_known = not any(isinstance(each, ast.Starred) for each in node.args)
+        return (*node.args, *unpacked, node) if is_known else None
     if any(keyword.arg is None for keyword in node.keywords):
         return None
-    if _name(node.func) == "render":
-        return None if any(isinstance(each, ast.Starred) for each in node.args) else (*node.args, node)
     return tuple(keyword.value for keyword in node.keywords if keyword.arg == "template_data") or None
 
 
@@ -110,8 +120,9 @@ def _calls(tree: ast.Module, text: str, path: str) -> Iterator[TemplateCall]:
     loads = _names_of_load(tree)
     for scope in scopes_of(tree):
         for node in scope.calls:
-            loaded = _loaded(node, scope, loads)
-            template = None if loaded is None else literal_path(loaded, meaning_in(scope), path)
+            template, is_jinja = _template_of(node, scope, loads, path)
+            if is_jinja and ".globals" in text:  # they may give what the call does not
+                continue
             data = data_of(node) if template else None
             keys = None if data is None else _keys_of(data, node, scope)
             if template and keys is not None and node.func.end_col_offset is not None:
@@ -121,7 +132,8 @@ def _calls(tree: ast.Module, text: str, path: str) -> Iterator[TemplateCall]:
                 # The parser counts bytes, and a name ends where its last byte does.
                 before = text[begin:].encode("utf-8", "surrogatepass")[: node.func.end_col_offset]
                 end = begin + len(before.decode("utf-8", "replace"))
-                yield TemplateCall(path, Span(end - len(name), end), line, template, keys)
+                given = _given(data or (), scope)
+                yield TemplateCall(path, Span(end - len(name), end), line, template, keys, given, is_jinja)
 
 
 def _name(function: ast.expr) -> str:
@@ -129,20 +141,25 @@ def _name(function: ast.expr) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def _loaded(node: ast.Call, scope: Scope, loads: frozenset[str]) -> ast.expr | None:
-    """The expression of the path of the template that a call gives data to, where it is such a call."""
+def _template_of(node: ast.Call, scope: Scope, loads: frozenset[str], path: str) -> tuple[str | None, bool]:
+    """The path of the template that a call gives data to, and whether Jinja loads it."""
+    load = value_meant(node.func.value, scope) if isinstance(node.func, ast.Attribute) else None
+    if _name(node.func) == "render" and isinstance(load, ast.Call) and is_get_template(load):
+        return loaded_template(load, scope, path), True
+    loaded = _loaded(node, load, loads)
+    return (None if loaded is None else literal_path(loaded, meaning_in(scope), path)), False
+
+
+def _loaded(node: ast.Call, load: ast.expr | None, loads: frozenset[str]) -> ast.expr | None:
+    """The expression of the path of the template that a call gives data to, where it is such a call.
+
+    `load` is what the method that is called belongs to.
+    """
     name = _name(node.func)
     if name in _LOADERS:
         arguments = {keyword.arg: keyword.value for keyword in node.keywords}
         return None if _UNKNOWN_KEYWORDS & arguments.keys() else arguments.get("template_path")
-    if name != "render" or not isinstance(node.func, ast.Attribute):
-        return None
-    load: ast.expr | None = node.func.value
-    if isinstance(load, ast.Name):
-        load = scope.value_of(load.id)
-    elif isinstance(load, ast.Attribute) and isinstance(load.value, ast.Name):
-        load = attribute_value(scope, load.value.id, load.attr)
-    if not isinstance(load, ast.Call) or ast.unparse(load.func) not in loads:
+    if name != "render" or not isinstance(load, ast.Call) or ast.unparse(load.func) not in loads:
         return None
     if load.args:
         return load.args[0]
@@ -165,12 +182,27 @@ def _keys_of(data: tuple[ast.expr, ...], call: ast.Call, scope: Scope) -> frozen
     found: set[str] = set()
     for each in data:
         keys = (
-            frozenset(str(keyword.arg) for keyword in call.keywords) if each is call else _keys(each, scope)
+            frozenset(keyword.arg for keyword in call.keywords if keyword.arg is not None)
+            if each is call
+            else _keys(each, scope)
         )
         if keys is None:
             return None
         found |= keys
     return frozenset(found)
+
+
+def _given(data: tuple[ast.expr, ...], scope: Scope) -> tuple[tuple[str, Shape], ...]:
+    """The shapes of the values that a call gives, as far as they are written out."""
+    found: dict[str, Shape] = {}
+    for each in data:
+        value = scope.constant_of(each.id) if isinstance(each, ast.Name) else each
+        if isinstance(value, ast.Dict):
+            found |= dict(given_shape(value, scope).keys)
+        elif isinstance(value, ast.Call):
+            keywords = {keyword.arg: given_shape(keyword.value, scope) for keyword in value.keywords}
+            found |= {name: shape for name, shape in keywords.items() if name is not None}
+    return tuple([(name, shape) for name, shape in found.items() if shape.kind != "unknown"])
 
 
 def _keys(node: ast.expr | None, scope: Scope) -> frozenset[str] | None:

@@ -102,9 +102,15 @@ def _visit(node: ast.AST, scope: Scope, found: list[Scope]) -> None:
         scope.calls.append(node)
     _note_name(node, scope)
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.keyword) and isinstance(child.value, ast.Name) and child.arg is not None:
+        if isinstance(child, ast.keyword) and isinstance(child.value, ast.Name):
             continue  # handing a value on by keyword leaves the name's value as it was
+        if isinstance(child, ast.Name) and _is_rendering(node):
+            continue  # and so does rendering with it
         _visit(child, scope, found)
+
+
+def _is_rendering(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "render"
 
 
 def _note_attribute(target: ast.Attribute, value: ast.expr | None, scope: Scope, module: Scope) -> None:
