@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from promptls.text.span import Span
 
@@ -71,3 +72,15 @@ class Completion:
     source: str
     path: tuple[str, ...] = ()
     is_incomplete: bool = False
+
+
+def table_items(values: Mapping[str, str], rank: int = 10) -> Iterator[Item]:
+    """The values of a table, in its order, from a rank on."""
+    for index, name in enumerate(values):
+        yield Item(name, "enum", rank + index)
+
+
+def name_items(names: Mapping[str, Any], detail: str) -> Iterator[Item]:
+    """Names of the file or its data, in their order, with what they are."""
+    for index, name in enumerate(names):
+        yield Item(name, "field", 10 + min(index, 80), detail=detail)

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Final
 
 from promptls.features.completion.item import Item
+from promptls.features.completion.models_and_metrics import metric_options
 from promptls.features.completion.request import Request
-from promptls.features.completion.values import example_schema, metric_options
+from promptls.features.completion.values import example_schema
 from promptls.features.completion.variables import declared_inputs, read_inputs
 from promptls.features.key_facts import SCHEMA_KEYS, keys_at
 from promptls.meaning.evaluation import class_name, evaluation_of
