@@ -104,7 +104,8 @@ def _in(node: Collection) -> tuple[_Twice, ...]:
             found += _placed(entry.value)
     else:
         for item in node.items:
-            found += _placed(item)
+            if not isinstance(item, Scalar) and _in(item):
+                found += _placed(item)
     return tuple(found)
 
 

@@ -63,7 +63,7 @@ def check(context: FileContext) -> Iterator[Finding]:
     first, first_number = None, 0
     for example in context.template.declarations.examples:
         form = _output_form(example, output, is_json)
-        if form is None or example.is_printed(output) or (is_json and form == "text"):
+        if form is None or (is_json and form == "text"):
             continue  # that it is no JSON is told by `invalid-example-output`
         if first is None:
             first, first_number = form, example.number
@@ -75,8 +75,8 @@ def check(context: FileContext) -> Iterator[Finding]:
 
 @kept_with_example
 def _output_form(example: Example, output: str, is_json: bool) -> str | None:
-    """The form of the example's output; None where it has none."""
-    if all(key_text(entry) != output for entry in example.entries):
+    """The form of the example's output; None where it has none, or Jinja prints anything into it."""
+    if all(key_text(entry) != output for entry in example.entries) or example.is_printed(output):
         return None
     return _form(example.data.get(output), is_json=is_json)
 

@@ -27,6 +27,7 @@ from promptls.syntax.projection import (
     stands_alone,
     text_span,
 )
+from promptls.syntax.projection_edit import projected_again
 from promptls.syntax.yaml.compose import Composed, YamlError, compose, nesting_of
 from promptls.syntax.yaml.difference import Reading, Written
 from promptls.syntax.yaml.nodes import Mapping, Node
@@ -137,10 +138,11 @@ def error_seen(chunk: Chunk) -> int | None:
     return seen if isinstance(seen, int) else None
 
 
-@kept
-def projection_of(chunk: Chunk) -> Projection:
+def _projection_of(chunk: Chunk) -> Projection:
     """What the chunk gives with all its branches."""
-    return project(chunk)
+    former = chunk.before.chunk.kept.get(_projection_of) if chunk.before is not None else None
+    again = projected_again(chunk, former) if isinstance(former, Projection) else None
+    return project(chunk) if again is None else again
 
 
 def _nesting_of(chunk: Chunk) -> int:
@@ -148,6 +150,7 @@ def _nesting_of(chunk: Chunk) -> int:
     return nesting_of(projection_of(chunk).text)
 
 
+projection_of: Final = kept(_projection_of)
 _nesting: Final = kept(_nesting_of)
 chunk_yaml: Final = kept(_chunk_yaml)
 
