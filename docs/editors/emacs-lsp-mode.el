@@ -12,6 +12,8 @@
   (lsp-register-client
    (make-lsp-client :new-connection (lsp-stdio-connection '("promptls"))
                     :activation-fn (lsp-activate-on "promptls")
+                    ;; lsp-mode counts characters where other editors count UTF-16 units.
+                    :initialization-options '(:positionEncoding "utf-32")
                     :server-id 'promptls)))
 (autoload 'lsp-deferred "lsp-mode" nil t)
 (add-hook 'promptls-mode-hook #'lsp-deferred)

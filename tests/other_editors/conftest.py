@@ -1,17 +1,18 @@
 """Editors other than VS Code, for real and without a window, each with its configuration from docs/.
 
-A case is a file in the editor's own language. `neovim/drive.lua` and `emacs/drive.el` run it over
-the prompt of a small project, and give back what it returns.
+A case is a file in the editor's own language. `neovim/drive.lua`, `emacs/drive.el` and `vim/drive.vim`
+run it over the prompt of a small project, and give back what it returns.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
-from editor_project import TEXT, make_project
+from editor_project import make_project
 from real_editor import DOCS, Editor, installed
 
 HERE = Path(__file__).parent
@@ -23,15 +24,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.editor)
 
 
-CONFIGURATIONS = ("neovim.lua", "neovim-0.8.lua", "emacs-eglot.el", "emacs-lsp-mode.el")
+CONFIGURATIONS = ("neovim.lua", "neovim-0.8.lua", "vim-ale.vim", "emacs-eglot.el", "emacs-lsp-mode.el")
 
 
 @pytest.fixture(params=CONFIGURATIONS)
 def editor(request: pytest.FixtureRequest, tmp_path: Path) -> Editor:
     """Each editor with each of its configurations, and the small project before it."""
-    # lsp-mode 8 counts characters where the protocol counts UTF-16 units.
-    text = TEXT.replace("😀", "é") if request.param == "emacs-lsp-mode.el" else TEXT
-    prompt = make_project(tmp_path / "project", text)
+    prompt = make_project(tmp_path / "project")
     home = tmp_path / "home"
     home.mkdir()
     environment = {
@@ -51,6 +50,15 @@ def editor(request: pytest.FixtureRequest, tmp_path: Path) -> Editor:
         drive = f"luafile {HERE / 'neovim' / 'drive.lua'}"
         command = [installed("neovim"), "--headless", "-n", "-i", "NONE", "-u", str(configuration)]
         return Editor([*command, str(prompt), "-c", drive], HERE / "neovim", ".lua", environment, prompt)
+    if configuration.suffix == ".vim":
+        plugins = home / ".vim" / "plugin"
+        plugins.mkdir(parents=True)
+        shutil.copy(configuration, plugins / "promptls.vim")
+        # As Debian has it, ALE is there for those who ask for it.
+        (home / ".vimrc").write_text("set nocompatible\npackadd! ale\n")
+        command = [installed("vim"), "--not-a-term", "-T", "dumb", "-n", "-i", "NONE", str(prompt)]
+        drive = f"source {HERE / 'vim' / 'drive.vim'}"
+        return Editor([*command, "-c", drive], HERE / "vim", ".vim", environment, prompt)
     environment["PROMPTLS_CLIENT"] = configuration.stem.removeprefix("emacs-")
     command = [installed("emacs"), "--batch", "--load", str(configuration)]
     drive = str(HERE / "emacs" / "drive.el")

@@ -1,0 +1,5 @@
+function! Case() abort
+  PromptPreview
+  call Wait('the preview', {-> bufname('') =~# 'preview\.md$'})
+  return Text()
+endfunction
