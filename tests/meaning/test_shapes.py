@@ -53,6 +53,8 @@ def words(text: str) -> dict[str, str]:
         ("{{ a | map('upper') | list }}{{ b | sum }}{{ c * 1.5 }}{{ '-' * d }}{{ e * f }}",
          {"a": "list of scalars", "b": "list of numbers", "c": "number", "d": "number", "e": "number",
           "f": "number"}),
+        ("{{ a | selectattr('b', 'gt', 1) | selectattr('c', 'equalto', 'x') | sort(attribute='d') | first }}",
+         {"a": "list of mappings with b, c, d"}),
         ("{% for n in a recursive %}{{ n.x }}{{ loop(n.y) }}{% endfor %}",
          {"a": "list of mappings with x, y"}),
         ("{{ a | join(', ') }}{{ b | map(attribute='x') | join }}",
@@ -312,3 +314,25 @@ def test_merging_is_the_same_in_any_order(first: object, second: object, third: 
 )
 def test_a_schema_has_a_shape(schema: object, shape: Shape) -> None:
     assert shape_of_schema(schema) == shape
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{{ a | selectattr('x', 'gt', 1) | list }}", "number"),
+        ("{{ a | rejectattr('x', 'equalto', 'y') | list }}", "text"),
+        ("{{ a | selectattr('x', 'in', b) | list }}", "any"),
+        ("{{ a | selectattr('x') | list }}", "any"),
+        ("{{ a | sort(attribute='x') | first }}", SCALAR),
+        ("{{ a | groupby('x') | list }}", SCALAR),
+        ("{{ a | sum(attribute='x') }}", "number"),
+        ("{{ a | map(attribute='x') | join(', ') }}", SCALAR),
+    ],
+)
+def test_a_key_that_a_filter_goes_by_has_a_type(text: str, expected: str) -> None:
+    element = input_shapes(Template(Source.of(text)))["a"].element
+
+    assert element is not None
+    key = element.key("x")
+    assert key is not None
+    assert key.words == expected

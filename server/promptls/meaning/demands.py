@@ -53,6 +53,28 @@ _TEXT_METHODS: Final = frozenset(
 )  # fmt: skip
 _EITHER_METHODS: Final = frozenset({"copy", "count", "index", "pop"})
 _ORDER: Final = frozenset({"<", "<=", ">", ">="})
+_COMPARING: Final = frozenset(
+    {
+        "==",
+        "eq",
+        "equalto",
+        "!=",
+        "ne",
+        ">",
+        "gt",
+        "greaterthan",
+        ">=",
+        "ge",
+        "<",
+        "lt",
+        "lessthan",
+        "<=",
+        "le",
+    }
+)
+"""The tests that compare with their argument."""
+_TESTED_WITH: Final = 2
+"""The number of the argument of `selectattr` that its test is given."""
 _ARITHMETIC: Final = frozenset({"-", "/", "//", "**"})
 TEST_SHAPES: Final = {
     "true": BOOLEAN, "false": BOOLEAN, "odd": NUMBER, "even": NUMBER, "divisibleby": NUMBER,
@@ -148,6 +170,19 @@ def filter_shape(node: Filter) -> Shape | None:
     if name in _TAKES_TEXT:
         return SCALAR
     return _BY_FILTER.get(name, UNKNOWN)
+
+
+def shape_of_named_key(node: Filter) -> Shape:
+    """What a filter that goes by a key of each element says of what is under that key."""
+    if node.name == "sum":
+        return NUMBER
+    if node.name in {"sort", "groupby", "min", "max"}:
+        return SCALAR
+    if node.name in {"selectattr", "rejectattr"} and len(node.arguments) > _TESTED_WITH:
+        test, value = node.arguments[1:3]
+        if isinstance(test, Constant) and test.value in _COMPARING:
+            return _constant_shape(value) or UNKNOWN
+    return UNKNOWN
 
 
 def _filter_named(node: Filter) -> object:

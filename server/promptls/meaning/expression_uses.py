@@ -21,6 +21,7 @@ from promptls.meaning.demands import (
     filter_shape,
     operand_need,
     operand_shapes,
+    shape_of_named_key,
 )
 from promptls.meaning.expression_paths import (
     DEFAULTS,
@@ -239,7 +240,7 @@ class ExpressionUses:
             if key := named_key(node):
                 way = along(path, Step(Each.ELEMENT), *map(Step, key.split(".")))
                 if way:
-                    self.emit(way, NUMBER if node.name == "sum" else UNKNOWN, target)
+                    self.emit(way, shape_of_named_key(node), target)
         for argument in node.arguments:
             self.use(argument, UNKNOWN)
 
