@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -159,7 +161,9 @@ async def _generate(arguments: argparse.Namespace) -> Finished | None:
     from promptls.generation.prepare import prepared
     from promptls.generation.run import generate
 
-    async with prepared(request_of(arguments)) as ready:
+    async with AsyncExitStack() as stack:
+        with _reading(arguments):
+            ready = await stack.enter_async_context(prepared(request_of(arguments)))
         if not arguments.json:
             print("\n".join(_heading(ready)), flush=True)
         if arguments.plan:
@@ -170,6 +174,15 @@ async def _generate(arguments: argparse.Namespace) -> Finished | None:
             ask_before_spending([ready.planned], less="`--size 10`")
         with shown_progress(quiet=arguments.json, noun="queries") as tell:
             return await generate(ready.plan, tell)
+
+
+def _reading(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
+    """Says, on a terminal, what takes its time before there is a plan."""
+    if arguments.json or not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status("reading the documents, and relating what they say")
 
 
 def _plan(ready: Prepared) -> dict[str, Any]:

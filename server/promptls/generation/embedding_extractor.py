@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from promptls.generation.graph import Node
+from promptls.generation.prose import prose
 from promptls.models.minilm import MiniLm
 from promptls.models.model import Embeddings
 
 # Digits of each number that are kept: vectors are compared, and a file of graphs is read by people too.
-_DIGITS = 5
+_DIGITS: Final = 5
+
+# Texts of one request.
+_BATCH: Final = 16
 
 
 class Embedder(Protocol):
@@ -23,12 +27,25 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingExtractor:
-    """The vector of a node's text, by default from the small model that runs on this machine."""
+    """The vector of the beginning of a node's prose, by default from the small model of this machine.
+
+    `most` characters are enough to tell what a text is about, and a fraction of the work.
+    """
 
     embedder: Embedder = field(default_factory=MiniLm)
     name: str = "embedding"
+    most: int = 400
 
     async def extract(self, node: Node) -> tuple[str, Any]:
         """As in Extractor; raises `ModelError`."""
-        made = await self.embedder.embed([node.text])
-        return self.name, [round(number, _DIGITS) for number in made.vectors[0]]
+        return (await self.extract_all([node]))[0]
+
+    async def extract_all(self, nodes: Sequence[Node]) -> list[tuple[str, Any]]:
+        """As in BatchExtractor; raises `ModelError`."""
+        found: list[tuple[str, Any]] = []
+        for begin in range(0, len(nodes), _BATCH):
+            made = await self.embedder.embed(
+                [prose(node.text).strip()[: self.most] for node in nodes[begin : begin + _BATCH]]
+            )
+            found += [(self.name, [round(number, _DIGITS) for number in vector]) for vector in made.vectors]
+        return found

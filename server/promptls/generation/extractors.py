@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -18,6 +19,14 @@ class Extractor(Protocol):
 
     async def extract(self, node: Node) -> tuple[str, Any]:
         """The name of the property and its value; None is the value of what cannot be found."""
+
+
+@runtime_checkable
+class BatchExtractor(Extractor, Protocol):
+    """An extractor that is quicker with many nodes than with one after another."""
+
+    async def extract_all(self, nodes: Sequence[Node]) -> list[tuple[str, Any]]:
+        """What `extract` gives for each of the nodes, in order."""
 
 
 @dataclass(frozen=True, slots=True)

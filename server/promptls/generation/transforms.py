@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
-from threading import Thread
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from promptls.generation.embedding_extractor import EmbeddingExtractor
 from promptls.generation.extractors import (
+    BatchExtractor,
     EntityExtractor,
     Extractor,
     HeadingExtractor,
@@ -22,6 +22,7 @@ from promptls.generation.relationships import (
     RelationshipBuilder,
 )
 from promptls.generation.splitters import HeadingSplitter, Splitter
+from promptls.library.own_loop import run_in_own_loop
 
 _Change: TypeAlias = Callable[[KnowledgeGraph], None]
 
@@ -47,7 +48,7 @@ async def transform(graph: KnowledgeGraph, transforms: Sequence[Transform]) -> K
 
 def apply_transforms(graph: KnowledgeGraph, transforms: Sequence[Transform]) -> KnowledgeGraph:
     """As `transform`, for programs that await nothing; a notebook's loop goes on beside it."""
-    return _run(lambda: transform(graph, transforms))
+    return run_in_own_loop(lambda: transform(graph, transforms))
 
 
 def default_transforms(
@@ -89,6 +90,9 @@ async def _change_of(graph: KnowledgeGraph, transform: Transform) -> _Change:
 
 
 async def _extracted(extractor: Extractor, nodes: Sequence[Node]) -> dict[str, tuple[str, Any]]:
+    if isinstance(extractor, BatchExtractor):
+        made = await extractor.extract_all(nodes)
+        return {node.id: each for node, each in zip(nodes, made, strict=True)}
     tasks = [asyncio.ensure_future(extractor.extract(node)) for node in nodes]
     try:
         found = await asyncio.gather(*tasks)
@@ -121,22 +125,3 @@ def _adding(nodes: Sequence[Node], relationships: Sequence[Relationship]) -> _Ch
 def _apply_all(changes: Sequence[_Change], graph: KnowledgeGraph) -> None:
     for change in changes:
         change(graph)
-
-
-def _run(work: Callable[[], Coroutine[Any, Any, KnowledgeGraph]]) -> KnowledgeGraph:
-    """The result of the coroutine, in a loop of its own."""
-    made: list[KnowledgeGraph] = []
-    failed: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            made.append(asyncio.run(work()))
-        except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
-            failed.append(error)
-
-    thread = Thread(target=run)
-    thread.start()
-    thread.join()
-    if failed:
-        raise failed[0]
-    return made[0]
