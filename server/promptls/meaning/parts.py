@@ -53,7 +53,9 @@ class Part:
         """Whether the item looks like a part of Prompt Poet and not like anything else in YAML."""
         keys = {key_text(entry) for entry in self.entries}
         if {"name", "content"} <= keys or {"name", "sections"} <= keys or "truncation_priority" in keys:
-            return all(key is None or nearest(key, PART_KEYS) for key in keys - set(PART_KEYS))
+            if all(key is None or nearest(key, PART_KEYS) for key in keys - set(PART_KEYS)):
+                return True
+            return {"role", "content"} <= keys and scalar_text(self.value("role")) in _MODEL_ROLES
         if "name" in keys and any(_is_slip(key, "content") for key in keys if key):
             return True
         if "role" in keys and "content" in keys:

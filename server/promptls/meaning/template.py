@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -121,7 +122,7 @@ class Template:
             problems += [
                 SyntaxProblem("yaml", span, f"no anchor `&{name}` is defined before this alias")
                 for name, span in aliases
-                if f"&{name}" not in text
+                if re.search(rf"&{re.escape(name)}(?![^\s,\]}}])", text) is None
             ]
         return tuple(sorted(problems, key=lambda problem: problem.span))
 

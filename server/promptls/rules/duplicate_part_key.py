@@ -62,7 +62,8 @@ def _in_mapping(chunk: Chunk, span: Span, entries: tuple[Entry, ...], owner: str
             continue
         first = earlier.get(key)
         earlier[key] = entry
-        if first is None or branches.at(first.key.span.start) != branches.at(entry.key.span.start):
+        around = branches.at(entry.key.span.start)
+        if first is None or branches.at(first.key.span.start)[: len(around)] != around:
             continue
         fixes = tuple(
             Fix("Remove the first one", (edit,))

@@ -32,12 +32,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.meaning.branches import chunk_branches
 from promptls.meaning.parts import Part, chunk_items
 from promptls.rules.filled_in import BLANK, key_behind
 from promptls.rules.mapping_edits import is_flow
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.projection import stands_alone
 from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
@@ -59,9 +61,40 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         if part.entry("content") is None and part.entry("sections") is None and not _is_misspelt(part):
             fixes = key_behind(chunk, part.span, part.entries, f"content: {BLANK}")
             yield Finding(place, "this part has neither `content` nor `sections`", fixes)
+        yield from _in_one_branch(chunk, part)
         sections = part.value("sections")
         if isinstance(sections, Sequence):
             yield from _of_sections(chunk, sections)
+
+
+def _in_one_branch(chunk: Chunk, part: Part) -> Iterator[Finding]:
+    """The required keys that a part has only where a condition is true."""
+    branches = chunk_branches(chunk)
+    ifs = {
+        chunk.tags[pair.opening].span.start: pair
+        for pair in chunk_blocks(chunk).pairs
+        if pair.keyword == "if"
+    }
+    for key in ("name", "content"):
+        entries = [entry for entry in part.entries if key_text(entry) == key]
+        if len(entries) != 1 or (key == "content" and part.entry("sections") is not None):
+            continue
+        around = branches.at(part.span.start)
+        inside = branches.at(entries[0].key.span.start)
+        if len(inside) != len(around) + 1 or inside[:-1] != around or inside[-1].keyword != "if":
+            continue
+        pair = ifs.get(_tag_start(chunk, inside[-1].opening))
+        if pair is None or pair.middles:
+            continue
+        opening = chunk.tags[pair.opening]
+        test = tag_tree(opening).statement.expressions[0].span
+        message = f"where `{opening.text[test.start : test.end]}` is false, this part has no `{key}`"
+        yield Finding(entries[0].key.span, message, severity="warning")
+
+
+def _tag_start(chunk: Chunk, offset: int) -> int:
+    """Where the tag begins that holds the place."""
+    return next((tag.span.start for tag in chunk.tags if tag.span.start <= offset < tag.span.end), -1)
 
 
 def _of_sections(chunk: Chunk, sections: Sequence) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from promptls.meaning.scopes import INJECTED, Binding, Reading, chunk_events
 from promptls.meaning.variable import IMPLIED
 from promptls.rules.rule import FileContext
 from promptls.text.nearest import is_slip, nearest
+from promptls.text.span import Span
 from promptls.workspace.contract import function_names
 
 _BINDING_KINDS = ("for", "set", "with", "parameter", "macro", "import")
@@ -43,10 +44,25 @@ def undeclared_readings(context: FileContext) -> Iterator[Undeclared]:
             if reading.binding is not None or reading.how == "call":
                 continue
             meant = None
+            if elsewhere is not None and _is_own_value(context, name, elsewhere, reading):
+                yield Undeclared(reading, None, None)
+                continue
             if elsewhere is None:
                 near = declared | names_in_scope(names, reading.span.start) | INJECTED
                 meant = nearest(name, (each for each in near if _can_be_meant(name, each)))
             yield Undeclared(reading, meant, elsewhere)
+
+
+def _is_own_value(context: FileContext, name: str, binding: Binding, reading: Reading) -> bool:
+    """Whether a `set` reads the name that it sets, as one does to give an input a default."""
+    if name in context.template.names.bound_names("for") or binding.kind != "set":
+        return False
+    located = context.template.source.located(reading.span.start)
+    inside = reading.span.start - located.start
+    for tag in located.chunk.tags:
+        if tag.span.start <= inside < tag.span.end:
+            return tag.span.start <= binding.span.start - located.start < tag.span.end
+    return False
 
 
 def _can_be_meant(name: str, known: str) -> bool:
@@ -77,3 +93,20 @@ def names_in_scope(names: FileNames, offset: int) -> frozenset[str]:
         if event.action != "read":
             resolver.pass_event(event, located.start)
     return frozenset(name for scope in resolver.scopes for name in scope.bound)
+
+
+def out_of_scope(context: FileContext, binding: Binding, read: Span) -> str:
+    """Why a name that the file binds is not there where it is read."""
+    line = context.template.source.place(binding.span.start).line + 1
+    match binding.kind:
+        case "for":
+            where = f"is the variable of the loop in line {line}, and nothing outside of it"
+        case "parameter":
+            where = f"is a parameter of the block in line {line}, and nothing outside of it"
+        case "with":
+            where = f"is bound by the `with` in line {line}, and nothing outside of it"
+        case _ if binding.span.start > read.start:
+            where = f"is bound only further down, in line {line}"
+        case _:
+            where = f"is bound inside of a block in line {line}, and gone behind it"
+    return f"`{binding.name}` {where}"

@@ -46,21 +46,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from promptls.meaning.scopes import GLOBALS, Binding
+from promptls.meaning.scopes import GLOBALS
 from promptls.rules.added_input import added_input
 from promptls.rules.aspects import declarations, files, names, references
 from promptls.rules.foreign_constants import foreign_constants
 from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
 from promptls.rules.undeclared_in_section import entries_words, include_places, unprovided_readings
-from promptls.rules.undeclared_readings import binding_of, undeclared_readings
+from promptls.rules.undeclared_readings import binding_of, declared_names, out_of_scope, undeclared_readings
 from promptls.syntax.jinja.foreign_signs import FOREIGN_CONSTANTS
 from promptls.text.nearest import is_close
-from promptls.text.span import Span
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The readings of variables that cannot be there."""
     yield from _loops(context)
+    yield from _callers(context)
     yield from foreign_constants(context)
     importer = _importer_without_context(context)
     if importer is not None:
@@ -69,7 +69,7 @@ def check(context: FileContext) -> Iterator[Finding]:
     for reading, meant, elsewhere in undeclared_readings(context):
         name = reading.name
         if elsewhere is not None:
-            message = _out_of_scope(context, elsewhere, reading.span)
+            message = out_of_scope(context, elsewhere, reading.span)
             related = RelatedPlace(context.path, elsewhere.span, f"`{name}` is bound here")
             yield Finding(reading.span, message, related=(related,))
         elif meant is not None:
@@ -85,22 +85,6 @@ def check(context: FileContext) -> Iterator[Finding]:
                 f"which this file is included from; did you mean `{found.meant}`?"
             )
             yield Finding(found.reading.span, message, (fix,), include_places(found))
-
-
-def _out_of_scope(context: FileContext, binding: Binding, read: Span) -> str:
-    line = context.template.source.place(binding.span.start).line + 1
-    match binding.kind:
-        case "for":
-            where = f"is the variable of the loop in line {line}, and nothing outside of it"
-        case "parameter":
-            where = f"is a parameter of the block in line {line}, and nothing outside of it"
-        case "with":
-            where = f"is bound by the `with` in line {line}, and nothing outside of it"
-        case _ if binding.span.start > read.start:
-            where = f"is bound only further down, in line {line}"
-        case _:
-            where = f"is bound inside of a block in line {line}, and gone behind it"
-    return f"`{binding.name}` {where}"
 
 
 def _loops(context: FileContext) -> Iterator[Finding]:
@@ -120,6 +104,18 @@ def _loops(context: FileContext) -> Iterator[Finding]:
     for reading in names.readings_of("loop"):
         if reading.binding is None:
             yield Finding(reading.span, message)
+
+
+def _callers(context: FileContext) -> Iterator[Finding]:
+    """The calls of `caller` outside of every macro."""
+    names = context.template.names
+    if "caller" not in names.called_names or context.snapshot.includers(context.path):
+        return
+    if "caller" in names.all_bound_names or "caller" in (declared_names(context) or ()):
+        return
+    for reading in names.readings_of("caller"):
+        if reading.binding is None and reading.how == "call":
+            yield Finding(reading.span, "`caller` is there only in a macro that a `call` block calls")
 
 
 def _binds_loop(context: FileContext, path: str) -> bool:

@@ -50,7 +50,7 @@ from promptls.rules.added_input import added_input
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Rule
 from promptls.rules.undeclared_in_section import Unprovided, entries_words, include_places
-from promptls.rules.undeclared_readings import declared_names
+from promptls.rules.undeclared_readings import binding_of, declared_names, out_of_scope
 from promptls.workspace.contract import function_names, functions_path
 from promptls.workspace.disk import read_text
 from promptls.workspace.snapshot import Snapshot
@@ -78,7 +78,10 @@ def check(context: FileContext) -> Iterator[Finding]:
     suggested = _own_suggestions(context) | functions
     for reading in _calls_but_of(context, known):
         name = reading.name
-        if not _is_mentioned(context.snapshot, (context.path,), name):
+        elsewhere = binding_of(context.template.names, name)
+        if elsewhere is not None:
+            yield Finding(reading.span, out_of_scope(context, elsewhere, reading.span))
+        elif not _is_mentioned(context.snapshot, (context.path,), name):
             finding = misspelt(reading.span, f"nothing provides the function `{name}`", name, suggested)
             yield replace(finding, fixes=(*finding.fixes, *added_input(context, name)))
 

@@ -32,6 +32,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from promptls.meaning.contents import column_of
 from promptls.meaning.parts import chunk_items
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
@@ -61,6 +62,8 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             key = key_text(entry)
             if key is None or key in PART_KEYS or key == "<<":
                 continue
+            if not part.is_whole and not column_of(chunk, entry.key.span.start):
+                continue  # it stands behind the list, and that is an error of the YAML
             found = _found(entry.key.span, key)
             is_taken = any(part.entry(meant) and f"`{meant}`?" in found.message for meant in PART_KEYS)
             yield replace(found, fixes=()) if is_taken else found
