@@ -14,14 +14,13 @@ from typing import Any, Final, NamedTuple
 
 from promptls.conversions.python_expression import (
     GLOBALS,
-    PLAIN,
     Evaluator,
     Function,
     Names,
     OpenBeside,
-    Reader,
 )
 from promptls.conversions.python_symbol import Symbol, as_data, is_known
+from promptls.conversions.text_reader import PLAIN, Reader
 from promptls.text.failure import Failure
 from promptls.text.nearest import did_you_mean
 

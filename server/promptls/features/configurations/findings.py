@@ -15,7 +15,8 @@ from typing import Any, Final
 from promptls.conversions.literal_places import PythonPlaces
 from promptls.conversions.opencompass_python import configured, parsed, read_names
 from promptls.conversions.placed_text import placed, placed_part, placed_together
-from promptls.conversions.python_expression import Names, Reader
+from promptls.conversions.python_expression import Names
+from promptls.conversions.text_reader import Reader
 from promptls.features.configurations.leading_back import LeadingBack
 from promptls.features.configurations.written_dataset import written_dataset
 from promptls.rules.check import severity_of
