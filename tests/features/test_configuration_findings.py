@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from promptls.features.configurations.findings import findings_in_configuration
+from promptls.features.mending import edited
 from promptls.settings.project import Project
 
 ZERO = "retriever=dict(type=ZeroRetriever), inferencer=dict(type=GenInferencer)"
@@ -208,3 +209,23 @@ def test_nothing_of_python_s_own_library_is_taken_for_a_configuration() -> None:
     assert [findings_in_configuration(text, lambda _path: None, Project()) for text in texts] == [None] * len(
         texts
     )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("dict(template='Q')", "dict(ice_token='</E>', template='</E>Q')"),
+        ("dict(template='''\n Q\n'''.strip())", "dict(ice_token='</E>', template='''\n </E>Q\n'''.strip())"),
+        ("{'template': 'Q'}", "{'ice_token': '</E>', 'template': '</E>Q'}"),
+    ],
+)
+def test_a_mark_for_examples_is_added_as_the_configuration_writes_its_keys(wrong: str, right: str) -> None:
+    text = "a_infer_cfg = dict(ice_template=TEMPLATE, retriever=dict(type=ZeroRetriever))\n"
+    (finding,) = (
+        findings_in_configuration(text.replace("TEMPLATE", wrong), lambda _path: None, Project()) or ()
+    )
+    (fix,) = finding.fixes
+    mended = edited(text.replace("TEMPLATE", wrong), fix.edits)
+    assert mended == text.replace("TEMPLATE", right)
+    assert found(mended) == []
+    assert not fix.preferred

@@ -15,6 +15,8 @@ from promptls.text.span import Span
 
 _HARMLESS: Final = re.compile(r"[\w .:;,()<>/!?-]*")
 """A text that stands in every literal as it is."""
+_ENTRY: Final = re.compile(r'\s*(\w+): "([\w<>/]*)",?\s*')
+"""A key with a plain text that a fix adds to a mapping."""
 
 
 class LeadingBack:
@@ -91,17 +93,51 @@ class LeadingBack:
 
     def _fix(self, fix: Fix, written: WrittenDataset) -> Fix | None:
         edits = []
+        adds = False
         for edit in fix.edits:
+            if edit.span.is_empty():
+                added = self._added(edit, written)
+                if added is None:
+                    return None
+                adds = True
+                edits.append(added)
+                continue
             number = _text_at(written, edit.span)
             text = written.texts[number] if number is not None else None
-            if text is None or edit.span.is_empty() or not _stands_in(text, edit.span):
+            if text is None or not _stands_in(text, edit.span):
                 return None
             span = self._words(text, edit.span)
             plain = edit.text.strip("{}") if "{" in edit.text else edit.text
             if span is None or not _HARMLESS.fullmatch(plain) or not self._is_same(text, edit.span, span):
                 return None
             edits.append(Edit(span, edit.text))
-        return Fix(fix.title, tuple(edits), fix.preferred)
+        # What is added may reach other prompts too, which share a variable.
+        return Fix(fix.title, tuple(edits), fix.preferred and not adds)
+
+    def _added(self, edit: Edit, written: WrittenDataset) -> Edit | None:
+        """An argument or a key that is put ahead of others, or words that a text begins with."""
+        entry = _ENTRY.fullmatch(edit.text)
+        if entry is not None:
+            behind = (text for text in written.texts if text.span.start >= edit.span.start)
+            node = next((piece.node for text in behind for piece in text.pieces), None)
+            if node is None or id(node) not in self._own:
+                return None
+            key, value = entry.groups()
+            added = f"{key}='{value}', " if isinstance(node, ast.keyword) else f"'{key}': '{value}', "
+            start = self._places.span(node).start
+            return Edit(Span(start, start), added)
+        number = _text_at(written, edit.span)
+        text = written.texts[number] if number is not None else None
+        if text is None or not text.places or edit.span.start != text.places[0]:
+            return None
+        piece = text.pieces[0]
+        if piece.node is None or id(piece.node) not in self._own or not _HARMLESS.fullmatch(edit.text):
+            return None
+        characters = self._places.characters(piece.node, piece.whole)
+        if characters is None:
+            return None
+        start = characters[piece.start].start
+        return Edit(Span(start, start), edit.text)
 
     def _is_same(self, text: WrittenText, span: Span, led: Span) -> bool:
         """Whether the words in the YAML are, letter for letter, those at the place in the Python."""
