@@ -81,7 +81,7 @@ async def test_a_client_that_never_gives_its_settings_is_served_all_the_same(
 
 
 @pytest.mark.parametrize("options", [{"trusted": False}, {"trusted": "yes"}])
-async def test_an_untrusted_workspace_runs_no_experiment(
+async def test_an_untrusted_workspace_runs_no_experiment_and_asks_no_model(
     wire: Wire, tmp_path: Path, options: dict[str, Any]
 ) -> None:
     await wire.begin(tmp_path, initializationOptions=options)
@@ -97,6 +97,13 @@ async def test_an_untrusted_workspace_runs_no_experiment(
     )
 
     assert "not trusted" in (await wire.answer(2))["error"]["message"]
+    arguments = [{"documents": [tmp_path.as_uri()], "output": (tmp_path / "tests.csv").as_uri()}]
+    wire.send(
+        id=3,
+        method="workspace/executeCommand",
+        params={"command": "promptls.generateDataset", "arguments": arguments},
+    )
+    assert "not trusted" in (await wire.answer(3))["error"]["message"]
     assert not (tmp_path / "experiments").exists()
 
 
