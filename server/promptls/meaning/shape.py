@@ -128,7 +128,13 @@ def merged(first: Shape, second: Shape) -> Shape:
     optional = first.optional and second.optional
     if first.kind == "any" or second.kind == "any":
         return Shape("any", optional=optional)
-    tested = first.tested | second.tested
+    tested = first.tested | second.tested if first.tested or second.tested else _UNTESTED
+    if first.kind == second.kind and first.kind != "union":
+        return _merged_kind(first, second, optional=optional, tested=tested)
+    for known, other in ((first, second), (second, first)):
+        if other.kind == "unknown":
+            is_same = known.optional == optional and known.tested == tested
+            return known if is_same else replace(known, optional=optional, tested=tested)
     found = {each.kind: each for each in alternatives_of(first)}
     for each in alternatives_of(second):
         own = found.get(each.kind)
@@ -136,7 +142,9 @@ def merged(first: Shape, second: Shape) -> Shape:
     return union_of(found.values(), optional=optional, tested=tested)
 
 
-def _merged_kind(first: Shape, second: Shape) -> Shape:
+def _merged_kind(
+    first: Shape, second: Shape, *, optional: bool = False, tested: frozenset[str] = _UNTESTED
+) -> Shape:
     """The sum of two uses as the same kind."""
     keys = first.keys
     if second.keys and second.keys != keys:
@@ -149,6 +157,8 @@ def _merged_kind(first: Shape, second: Shape) -> Shape:
         keys=keys,
         element=merged_both(first.element, second.element),
         arguments=_merged_arguments(first.arguments, second.arguments),
+        optional=optional,
+        tested=tested,
     )
 
 

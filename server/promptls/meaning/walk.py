@@ -72,7 +72,7 @@ class _Frame:
         self.asked_else = asked_else
         self.typed = typed
         self.typed_else = typed_else
-        self.tested = (*typed, *typed_else)
+        self.tested = (*typed, *typed_else) if typed or typed_else else ()
         self.told: dict[tuple[str, int], Shape] = {}
 
     def copied(self) -> _Frame:
@@ -196,9 +196,11 @@ class Walk:
         elif any(frame.keyword == event.keyword for frame in self.frames[1:]):
             while self._leave(self.frames.pop()) != event.keyword:
                 pass
-        asked = tuple([path for frame in self.frames for path in frame.asked])
-        typed = tuple([each for frame in self.frames for each in frame.typed])
-        self._around = _Around(asked, typed) if asked or typed else _NOTHING_AROUND
+        self._around = _NOTHING_AROUND
+        for frame in self.frames:
+            if frame.asked or frame.typed:
+                asked, typed = self._around
+                self._around = _Around((*asked, *frame.asked), (*typed, *frame.typed))
 
     def _bind(self, binds: tuple[Bind, ...]) -> None:
         ways = {bind.name: self.resolved(bind.path) if bind.path else () for bind in binds}
@@ -220,9 +222,10 @@ class Walk:
             for path in {each.path: None for each in frame.tested}:
                 self.found[path, id(OTHERS), _NOTHING_AROUND] = OTHERS
         typed, typed_else = self._resolved_types(event.typed), self._resolved_types(event.typed_else)
-        frame.tested = (*frame.tested, *typed, *typed_else)
-        frame.typed = (*frame.typed_else, *typed)
-        frame.typed_else = (*frame.typed_else, *typed_else)
+        if frame.tested or typed or typed_else:
+            frame.tested = (*frame.tested, *typed, *typed_else)
+            frame.typed = (*frame.typed_else, *typed)
+            frame.typed_else = (*frame.typed_else, *typed_else)
 
     def _leave(self, frame: _Frame) -> str:
         """What a branch has bound is known of no longer; the keyword of the block that ends."""
@@ -232,10 +235,14 @@ class Walk:
         return frame.keyword
 
     def _all_resolved(self, paths: tuple[Path, ...]) -> tuple[Path, ...]:
-        return tuple(way for path in paths if (way := without_views(self.resolved(path))))
+        if not paths:
+            return ()
+        return tuple([way for path in paths if (way := without_views(self.resolved(path)))])
 
     def _resolved_types(self, typed: tuple[Narrowed, ...]) -> tuple[Narrowed, ...]:
         """What is known of types, of values that are on no way through a view."""
+        if not typed:
+            return ()
         found = [Narrowed(self.resolved(each.path), each.kind) for each in typed]
         return tuple([each for each in found if each.path and without_views(each.path) == each.path])
 
