@@ -1,17 +1,19 @@
 from __future__ import annotations
 
+import asyncio
 import csv
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lsp_editor import Editor
+from lsp_editor import Editor, eventually
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from support.library_documents import good_reply, write_documents
-from support.model_server import ModelServer, model_server
+from support.model_server import ModelServer, Reply, model_server
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -79,3 +81,25 @@ async def test_a_document_that_is_not_there_is_named(code: Editor, server: Model
 async def test_it_needs_to_know_where_the_data_set_goes(code: Editor) -> None:
     with pytest.raises(JsonRpcException, match="needs the file of the data set"):
         await code.command("generateDataset", documents=[])
+
+
+async def test_it_ends_when_its_progress_is_cancelled_and_writes_nothing(
+    code: Editor, server: ModelServer
+) -> None:
+    held = threading.Event()
+    server.reply = lambda _body: Reply(wait=held)
+    arguments = asked(code, server)
+    code.client.progress_reports.clear()
+    making = asyncio.ensure_future(code.command("generateDataset", **arguments))
+
+    async def begun() -> list[Any]:
+        return [token for token in code.client.progress_reports if server.requests]
+
+    (token,) = await eventually(begun, bool)
+    code.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
+    made = await asyncio.wait_for(making, 20)
+    held.set()
+
+    assert (made.cancelled, made.uri) == (True, "")
+    assert not list(Path(code.root).glob(f"{arguments['output'].split('/')[-2]}/tests.csv"))
+    assert code.client.progress_reports[token][-1].kind == "end"
