@@ -42,6 +42,8 @@ PROMPTS = {
     ),
     "broken parts further in": ("  - name: a\n    role user\n    content: b\n", Kind.PARTS),
     "anything below a header": ("{#---\nname: x\n---#}\n", Kind.PARTS),
+    "a header with a slip": ("{#---\ninputkeys: [a]\n---#}\n", Kind.PARTS),
+    "a header that is being begun": ("{#---\ninp\n---#}\nHello\n", Kind.PARTS),
     "a header that is being written": ("{#---\ninput_keys: [a]\noutput_key: b\n", Kind.PARTS),
     "a mapping with an instruction": ("instruction: Hi.\n", Kind.OBJECT),
     "an object in a raw block": ("{% raw %}\ninstruction: Write {{x}}.\n{% endraw %}\n", Kind.OBJECT),
@@ -49,6 +51,11 @@ PROMPTS = {
     "a mapping with infer_cfg": ("infer_cfg:\n  prompt_template: {template: x}\n", Kind.EVALUATION),
 }
 OTHERS = {
+    "a comment between lines of dashes": "{#----\nMade by: hand\n----#}\n- name: a\n  hosts: '{{ b }}'\n",
+    "a comment that opens as a header": "{#--- Managed by Ansible ---#}\nserver:\n  port: {{ port }}\n",
+    "a comment with a colon that opens as a header": (
+        "{#--- Managed by Ansible: do not edit ---#}\n- name: a\n  hosts: '{{ b }}'\n"
+    ),
     "users of a system": "{% for u in users %}\n- name: {{ u.name }}\n  role: {{ u.role }}\n"
     "  password: {{ u.pw | hash }}\n{% endfor %}\n",
     "users with a role": "- name: a\n  role: user\n  email: a@b.c\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from promptls.meaning.header import OPENING
+from promptls.meaning.header_text import OPENING
 from promptls.meaning.references import TemplateReference
 from promptls.meaning.scopes import Binding
 from promptls.meaning.template import Template

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from promptls.meaning.example import Example
+from promptls.meaning.header_text import CLOSING, OPENING, begins_header
 from promptls.settings.header import Header
 from promptls.settings.valid_part import Invalid, valid_part
 from promptls.syntax.source import Source
@@ -20,8 +21,6 @@ from promptls.text.lines import line_end
 from promptls.text.nearest import did_you_mean, nearest
 from promptls.text.span import NOWHERE, Span
 
-OPENING: Final = "{#---"
-CLOSING: Final = "---#}"
 _BUT_LINE_BREAK: Final = re.compile(r"[^\n]")
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -78,7 +77,8 @@ class Declarations:
 def header_of(source: Source) -> Declarations | None:
     """The declarations in the header, the comment `{#--- … ---#}` ahead of everything else.
 
-    None where the file has no such comment. What is not valid is a problem in the result.
+    None where the file has no such comment; one that begins with a line of dashes is none. What is not
+    valid is a problem in the result.
     """
     chunk = source.first_chunk
     behind = 0
@@ -86,7 +86,7 @@ def header_of(source: Source) -> Declarations | None:
         if chunk.text[behind : tag.span.start].strip("\ufeff \t\r\n"):
             return None
         behind = tag.span.end
-        if tag.kind == "comment" and not tag.unclosed and tag.text.startswith(OPENING):
+        if tag.kind == "comment" and not tag.unclosed and begins_header(tag.text):
             closing = len(CLOSING) if tag.text.endswith(CLOSING) else 2
             inside = tag.text[len(OPENING) : len(tag.text) - closing]
             return _read(inside, tag.span.start, tag.span.start + len(OPENING), tag.span.end, _NOT_GROWN)

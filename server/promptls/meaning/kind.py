@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from promptls.meaning.bare_parts import has_keys_of_prompts, is_file_like, is_prompt_like
-from promptls.meaning.header import OPENING
+from promptls.meaning.header_text import begins_header
 from promptls.meaning.parts import Part, chunk_items
 from promptls.meaning.usual_frame import in_usual_frame
 from promptls.syntax.chunk import Chunk
@@ -56,7 +56,7 @@ def kind_of(source: Source, *, has_header: bool) -> Kind:
         return _json_kind(top_keys(source))
     if source.at_items or any(isinstance(root, Sequence) for root in chunk_yaml(source.first_chunk).roots):
         return _list_kind(source, has_header=has_header)
-    if not has_header and source.first_chunk.text.lstrip("\ufeff \t\r\n").startswith(OPENING):
+    if not has_header and _is_header_open(source):
         # What stands below is the header that is being written, and no prompt object.
         return Kind.PARTS
     keys = top_keys(source)
@@ -71,6 +71,13 @@ def kind_of(source: Source, *, has_header: bool) -> Kind:
     if has_header or _DASHED_PART.search(source.first_chunk.text) or _has_indented_parts(source.first_chunk):
         return Kind.PARTS
     return Kind.OTHER
+
+
+def _is_header_open(source: Source) -> bool:
+    """Whether a header is being written that nothing closes yet."""
+    first = next(iter(source.first_chunk.tags), None)
+    text = source.first_chunk.text.lstrip("\ufeff \t\r\n")
+    return begins_header(text) and (first is None or bool(first.unclosed))
 
 
 def _has_indented_parts(chunk: Chunk) -> bool:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from promptls.meaning.branches import Branches, branches_of
 from promptls.meaning.header import Declarations, declarations_of, header_of
+from promptls.meaning.header_text import tells_of_prompt
 from promptls.meaning.kind import Kind, kind_of
 from promptls.meaning.names import FileNames, file_names
 from promptls.meaning.object_data import plain_data
@@ -56,7 +57,9 @@ class Template:
     @cached_property
     def kind(self) -> Kind:
         """The kind of the file by its own text."""
-        return kind_of(self.source, has_header=self.header is not None)
+        header = self.header
+        has_header = header is not None and tells_of_prompt(self.source.slice(header.span))
+        return kind_of(self.source, has_header=has_header)
 
     @cached_property
     def declarations(self) -> Declarations:

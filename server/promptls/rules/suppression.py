@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from promptls.meaning.header import OPENING as HEADER
+from promptls.meaning.header_text import OPENING as HEADER
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import gathered, united
 from promptls.syntax.source import Source

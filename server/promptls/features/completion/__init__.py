@@ -12,7 +12,7 @@ from promptls.features.completion.item import Completion, Item
 from promptls.features.completion.parts import is_one_word
 from promptls.features.completion.place import TagPlace, YamlPosition, place_in
 from promptls.features.completion.request import Request
-from promptls.meaning.header import OPENING
+from promptls.meaning.header_text import OPENING
 from promptls.meaning.kind import Kind
 from promptls.rendering.file_rendering import FileRendering
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS

@@ -22,7 +22,7 @@ from promptls.features.completion.item import Completion, Item
 from promptls.features.completion.made import made, placed
 from promptls.features.completion.place import TagPlace
 from promptls.features.completion.request import Request
-from promptls.meaning.header import OPENING
+from promptls.meaning.header_text import OPENING
 from promptls.syntax.jinja.expectation import Expected
 from promptls.syntax.jinja.expected import expected_in_tag
 from promptls.syntax.jinja.problems import tag_tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from promptls.meaning.header import CLOSING, OPENING
+from promptls.meaning.header_text import CLOSING, OPENING
 from promptls.meaning.template import Template
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.tag import Tag

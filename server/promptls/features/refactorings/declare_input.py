@@ -6,7 +6,7 @@ from typing import Final
 
 from promptls.features.refactorings.add_header import added_header
 from promptls.features.refactorings.refactoring import Change, Offer, Place, line_break
-from promptls.meaning.header import OPENING
+from promptls.meaning.header_text import OPENING
 from promptls.meaning.kind import Kind
 from promptls.meaning.scopes import GLOBALS, INJECTED, chunk_events
 from promptls.rules.added_input import added_input

@@ -12,7 +12,8 @@ from promptls.features.semantic_tokens.jinja_words import jinja_tokens, reading_
 from promptls.features.semantic_tokens.legend import SemanticToken
 from promptls.features.semantic_tokens.numbers import EMPTY, Run, encoded, joined
 from promptls.features.semantic_tokens.yaml_words import node_tokens, yaml_tokens
-from promptls.meaning.header import CLOSING, OPENING, Declarations
+from promptls.meaning.header import Declarations
+from promptls.meaning.header_text import CLOSING, OPENING
 from promptls.meaning.kind import Kind
 from promptls.meaning.names import FileNames
 from promptls.meaning.outline import outline, pass_outline
