@@ -48,7 +48,8 @@ def changed(before: Reading, now: Written) -> Span:
             == new.text[len(new.text) - high : len(new.text) - low]
         ),
     )
-    end = len(old.text) - behind
+    is_same = start == len(old.text) == len(new.text)
+    end = 0 if is_same else len(old.text) - behind
     first, last = _changed_pieces(before, now)
     first_tag, last_tag = _changed_tags(before, now)
     return Span(min(start, first, first_tag), max(end, last, last_tag))

@@ -19,7 +19,7 @@ from promptls.syntax.yaml.flow_stretches import CLOSING, Stretch, children_of, s
 from promptls.syntax.yaml.json_escapes import is_json
 from promptls.syntax.yaml.nodes import Collection, Entry, Mapping, Node, Scalar, Sequence
 from promptls.syntax.yaml.stretches import is_dash, stretches
-from promptls.syntax.yaml.unsure import is_unsure
+from promptls.syntax.yaml.unsure import has_other_lines, is_unsure
 from promptls.text.span import Span
 
 _MOST_STRETCHES: Final = 4
@@ -50,6 +50,8 @@ def reread(before: Reading, now: Written) -> Reread | None:
     """The tree of the text, or its first error; None where it must be read as a whole."""
     if before.projection.text == now.projection.text and before.tags == now.tags:
         return Reread(before.root, before.nesting) if before.length == len(now.text) else None
+    if has_other_lines(before.projection.text):
+        return None
     span = changed(before, now)
     nesting = _nesting(before, now, span)
     if nesting > MAX_DEPTH:

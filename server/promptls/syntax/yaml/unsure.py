@@ -15,11 +15,16 @@ _FLOW_KEY: Final = re.compile(r"[\[{,]\s*\?(?=\s|\Z)")
 """A key in brackets that a `?` begins."""
 
 
+def has_other_lines(text: str) -> bool:
+    """Whether libyaml may count the lines of a text in its own way."""
+    return any(sign in text for sign in _UNSURE_SIGNS)
+
+
 def is_unsure(text: str) -> bool:
     """Whether a text may say something of what stands around it."""
     if "\r" in text and _LONE_RETURN.search(text):
         return True
-    if any(sign in text for sign in _UNSURE_SIGNS) or _UNSURE_LINE.search(f"\n{text}"):
+    if has_other_lines(text) or _UNSURE_LINE.search(f"\n{text}"):
         return True
     if "?" in text and _FLOW_KEY.search(text):
         return True
