@@ -49,6 +49,9 @@ IN_JINJA = {
     ),
     "! ahead of a comparison denies less than not": ("{% if !a == b %}c{% endif %}", None),
     "what becomes no Jinja either": ("{% if a && %}c{% endif %}", None),
+    "a sign behind a value": ("{{ a!.b }}", None),
+    "a text with places to fill in": ("{{ `a${b}` }}", None),
+    "brackets and calls": ("{{ f(a && b, [!c || d]) }}", "{{ f(a and b, [not c or d]) }}"),
     "a function": ("{{ a.map(b => b.c) }}", None),
 }
 

@@ -108,6 +108,9 @@ def _negated(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
     for number, token in enumerate(tokens):
         if token.kind != "unknown" or token.text != "!" or tokens[number + 1].start != token.end:
             continue
+        before = tokens[number - 1] if number else None
+        if before is not None and before.end == token.start and before.text not in {*_OPENING, ",", "&", "|"}:
+            continue  # in other languages, a sign behind a value says something of that value
         depth = 0
         for behind in tokens[number + 1 :]:
             depth += (behind.text in _OPENING) - (behind.text in _CLOSING)
@@ -181,6 +184,8 @@ def _looped(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
 
 def _quoted(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
     """Straight quotes for typographic ones and for backticks."""
+    if "${" in tag.text:
+        return
     for token in tokens:
         quote = _QUOTES.get(token.text) if token.kind == "unknown" else None
         if quote and quote not in tag.text:

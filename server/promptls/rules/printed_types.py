@@ -29,7 +29,7 @@ def printed_values_of_keys(chunk: Chunk) -> Iterator[Finding]:
             value, key = entry.value, key_text(entry)
             if not isinstance(value, Scalar) or key not in _MEANT:
                 continue
-            if value.dynamic and value.style:
+            if value.dynamic and value.style and chunk.text[value.span.start] != "!":
                 what = "a block" if value.style in {"|", ">"} else "what is quoted"
                 message = f"{what} is text for YAML, and `{key}` is {_MEANT[key]}"
                 yield Finding(value.span, message, tuple(_bare(chunk, value)))
