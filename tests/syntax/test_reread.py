@@ -59,6 +59,8 @@ TEXTS = {
     "    g\n    h\ni: *y\n",
     "macros above": "{% macro b() %}\nc: d\n{% endmacro %}\na: |\n  b\nc:\n- d\n- e: f\n",
     "a list below a macro": "{% macro b() %}\nhello\n{% endmacro %}\n- name: b\n  content: c\n- name: d\n",
+    "all in brackets": '{\n  "a": "b",\n  "c": [\n    {"d": "e {{ f }}", "g": [1, 2,\n      {"h": null}]},\n'
+    '    {"d": "\\ud83d\\ude00", "g": [],},  # i\n    [j, k: l],\n  ],\n  m: n o\n    p, "q":"r"\n}\n',
     "a document that begins": "%YAML 1.1\n---\na: b\nc: [d]\n...\n",
 }
 TYPED = (
@@ -128,6 +130,7 @@ def last_example(root: Node) -> Node:
         ("  # another one\n", "  - question: b\n    answer: c\n", ""),
         ("# another one", "\n", "\n  - question: 'It''s\n      so'\n    answer: {a: 1, b: [2,\n      3]}\n"),
         ("answer", " ", ""),
+        ("b: [2", ", 4", ""),
     ],
 )
 def test_what_an_edit_leaves_alone_is_not_read_again(place: str, typed: str, removed: str) -> None:
@@ -150,6 +153,36 @@ def test_a_quote_that_breaks_and_is_mended_leaves_the_rest_of_the_tree_as_it_was
 
     assert after == chunk_yaml(Source.of(source.text).first_chunk).roots[0]
     assert last_example(after) is last_example(before)
+
+
+def test_of_a_list_in_brackets_only_the_item_with_the_edit_is_read_again() -> None:
+    text = '{"a": [\n  {"b": "c"},\n  {"b": "d"}\n]}\n'
+    before, after = edited(text, '"c', "x")
+
+    items = [root.value("a") for root in (before.roots[0], after.roots[0]) if isinstance(root, Mapping)]
+    (_, was), (_, now) = (each.items for each in items if isinstance(each, Sequence))
+    assert isinstance(was, Mapping)
+    assert isinstance(now, Mapping)
+    assert now.core is was.core
+
+
+@pytest.mark.parametrize(
+    ("place", "typed"),
+    [
+        ('{"b": "c', '" '),
+        ('{"b": ', "["),
+        ('{"b": ', "{"),
+        ('"c"}', "}"),
+        ('"c"', " # "),
+        ('{"b": ', "&x "),
+        ('{"b": "c"},\n  ', "!t "),
+        ('{"b": "c"', ", ? d"),
+        ('{"b": "c"', ', "\\ud83d": e'),
+    ],
+)
+def test_what_does_not_end_in_its_brackets_gives_the_error_of_a_fresh_reading(place: str, typed: str) -> None:
+    edited('{"a": [\n  {"b": "c"},\n  {"b": "d"}\n]}\n', place, typed)
+    edited('instruction: x\na: [\n  {"b": "c"},\n  {"b": "d"},\n]\ne: f\n', place, typed)
 
 
 @pytest.mark.parametrize(
