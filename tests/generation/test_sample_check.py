@@ -19,10 +19,11 @@ def said(query: str, answer: str) -> str:
     [
         said(QUERY, "A library card costs five euros."),
         said(QUERY, "five euros"),
+        said(QUERY, "Children receive their card free, while firms are charged 12 euros annually."),
         said(QUERY, "12"),
         "Sure!\n```json\n" + said(QUERY, "A library card costs five euros.") + "\n```",
     ],
-    ids=["sentence", "words", "number", "fence"],
+    ids=["sentence", "words", "other words", "number", "fence"],
 )
 def test_an_answer_out_of_the_contexts_is_taken(text: str) -> None:
     assert isinstance(read_sample(text, [CONTEXT]), Draft)

@@ -13,9 +13,10 @@ from promptls.generation.questions import ANSWER, QUERY, SAMPLE_SCHEMA
 from promptls.generation.stop_words import STOP_WORDS
 from promptls.metrics.grading import NoVerdictError, read_verdict
 
-# The share of an answer's words that the contexts have to hold, by the beginnings of the words.
-GROUNDED: Final = 0.6
-_STEM: Final = 5
+# The share of an answer's words that the contexts have to hold, by the beginnings of the words; who explains
+# something in other words still has this many of its own.
+GROUNDED: Final = 0.4
+_STEM: Final = 4
 
 # The share of a query's words, likewise.
 ABOUT: Final = 0.3
