@@ -16,6 +16,9 @@ EVALUATIONS = cases("unusual_evaluations")
 OBJECTS = cases("unusual_objects")
 
 OTHER_TEXTS: dict[str, tuple[str, list[tuple[str, str]]]] = {
+    "json without infer_cfg": ('{"ice_template": {"template": "Q {question}"}, "retriever": {"type": "ZeroRetriever"}, "inferencer": {"type": "GenInferencer"}}\n', [("missing-ice-token", '"ice_template"')]),
+    "json of another program": ('{"prompt_template": {"template": 5}, "retriever": {"type": "bm25"}, "llm": "x"}\n', []),
+    "json of another program, with less": ('{"prompt_template": {"template": 5}}\n', []),
     "json": ('{"infer_cfg": {"prompt_template": {"template": "Q\\n{qestion}"}, "retriever": {"type": "ZeroRetriever"}, "inferencer": {"type": "GenInferencer"}}, "reader_cfg": {"input_columns": ["question"], "output_column": "answer"}}', [("unknown-field", "{qestion}")]),
     "json latex": ('{"infer_cfg": {"prompt_template": {"template": "Q\\n\\\\text{qestion} {question}"}, "retriever": {"type": "ZeroRetriever"}, "inferencer": {"type": "GenInferencer"}}, "reader_cfg": {"input_columns": ["question"], "output_column": "answer"}}', []),
     "crlf block": ("prompt_template:\r\n  template: |-\r\n    é😀 {question}\r\n    {qestion}\r\nreader_cfg: {input_columns: [question], output_column: answer}\r\nretriever: {type: ZeroRetriever}\r\ninferencer: {type: GenInferencer}\r\n", [("unknown-field", "{qestion}")]),

@@ -15,7 +15,7 @@ from promptls.syntax.group import united
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
-from promptls.systems.opencompass.evaluation_keys import EVALUATION_KEYS
+from promptls.systems.opencompass.evaluation_keys import EVALUATION_KEYS, INFER_KEYS
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS, ROLES
 from promptls.systems.ragas.vocabulary import METRIC_FILE_KEYS, NEWER_FILE_KEYS
 
@@ -36,6 +36,7 @@ _TEXT_KEYS: Final = frozenset({"content", "sections", "truncation_priority"})
 _MODEL_ROLE: Final = re.compile(rf"^[ ]+role[ ]*:[ ]*['\"]?(?:{'|'.join(ROLES)}|\{{)", re.MULTILINE)
 _OBJECT_KEYS: Final = frozenset({"input_keys", "output_key", "output_type", "examples"})
 _EVALUATION_MARKS: Final = frozenset({"infer_cfg", "ice_template", "prompt_template"})
+_JSON_EVALUATION_KEYS: Final = frozenset({*EVALUATION_KEYS, *INFER_KEYS})
 _MOST_OTHERS: Final = 0.5
 
 
@@ -95,7 +96,8 @@ def _json_kind(keys: frozenset[str]) -> Kind:
         return Kind.OBJECT
     if keys >= METRIC_FILE_KEYS:
         return Kind.OBJECT
-    return Kind.EVALUATION if keys & _EVALUATION_MARKS and keys <= set(EVALUATION_KEYS) else Kind.OTHER
+    is_evaluation = "infer_cfg" in keys or (keys & _EVALUATION_MARKS and keys & {"retriever", "inferencer"})
+    return Kind.EVALUATION if is_evaluation and keys <= _JSON_EVALUATION_KEYS else Kind.OTHER
 
 
 def top_keys(source: Source) -> frozenset[str]:
