@@ -115,3 +115,17 @@ def _example_in(folder: Path) -> str:
     if first is None:
         return "name a file that ends in .yml.j2"
     return f"name a file in it, such as {os.path.relpath(first)}"
+
+
+def refuse_other_files(snapshot: Snapshot, path: str) -> None:
+    """Raises WrongUse for a file that is no prompt."""
+    from promptls.meaning.kind import Kind
+
+    if snapshot.kind(path) is Kind.OTHER:
+        raise WrongUse(
+            "this is no prompt file",
+            FilePlace(path),
+            "`--viewer` shows a configuration of OpenCompass, and `promptls convert` converts it"
+            if path.endswith(".py")
+            else "a prompt is a list of parts with `name` and `content`, or a mapping with `instruction`",
+        )

@@ -42,8 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the inputs."""
-    from promptls.cli.chosen_files import choose
-    from promptls.cli.render import refuse_other_files
+    from promptls.cli.chosen_files import choose, refuse_other_files
     from promptls.features.contract.formats import contract_text
     from promptls.text.failure import WrongUse
     from promptls.workspace.contract import inputs_of

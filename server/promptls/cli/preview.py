@@ -7,7 +7,6 @@ import asyncio
 
 from promptls.cli.options import whole_number
 from promptls.cli.page_command import add_page_arguments, serve_until_interrupted
-from promptls.cli.render import refuse_other_files
 from promptls.cli.terminal import paint, shown_path
 
 SUMMARY = "show a prompt in the browser, live"
@@ -51,7 +50,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 async def _serve(arguments: argparse.Namespace) -> None:
-    from promptls.cli.chosen_files import choose, choose_one
+    from promptls.cli.chosen_files import choose, choose_one, refuse_other_files
     from promptls.cli.live_preview import LivePreview
     from promptls.cli.page_server import Page, open_in_browser, serving
     from promptls.preview.choice import Choice, chosen_sample

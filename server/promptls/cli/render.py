@@ -5,19 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.cli.options import whole_number
-from promptls.cli.terminal import error, paint, print_json, shown_path
+from promptls.cli.terminal import indented, paint, print_failure, print_json, shown_path
 from promptls.text.counted import counted
-from promptls.text.failure import FilePlace, WrongUse
 
 if TYPE_CHECKING:
     from promptls.rendering.job import RenderJob
-    from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering
+    from promptls.rendering.outcome import RenderedPart, Rendering
     from promptls.rendering.samples import Sample
-    from promptls.workspace.snapshot import Snapshot
 
 SUMMARY = "show what a prompt renders to"
 
@@ -74,7 +71,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Renders and prints; 1 where the prompt does not render, or cannot be counted or cut."""
-    from promptls.cli.chosen_files import choose_one
+    from promptls.cli.chosen_files import choose_one, refuse_other_files
+    from promptls.cli.chosen_sample import chosen_sample
     from promptls.rendering.make import limits_for
     from promptls.rendering.once import render_once
     from promptls.rendering.outcome import RenderFailure
@@ -134,70 +132,6 @@ def _print_notes(job: RenderJob, rendering: Rendering) -> None:
         print(f"note: examples {rendering.viewer['approximation']}", file=sys.stderr)
 
 
-def refuse_other_files(snapshot: Snapshot, path: str) -> None:
-    """Raises WrongUse for a file that is no prompt."""
-    from promptls.meaning.kind import Kind
-
-    if snapshot.kind(path) is Kind.OTHER:
-        raise WrongUse(
-            "this is no prompt file",
-            FilePlace(path),
-            "`--viewer` shows a configuration of OpenCompass, and `promptls convert` converts it"
-            if path.endswith(".py")
-            else "a prompt is a list of parts with `name` and `content`, or a mapping with `instruction`",
-        )
-
-
-def print_failure(failure: RenderFailure, path: str) -> None:
-    """Prints why a prompt does not render, with the rendered lines where there are any."""
-    message = failure.message.rstrip(".")
-    if message.partition(" ")[0][1:].islower():  # a word, and neither `YAML` nor `KeyError:`
-        message = message[:1].lower() + message[1:]
-    error(message, FilePlace(failure.path or path, failure.line))
-    if failure.excerpt:
-        print(f"\n  what Jinja made there:\n{_indented(failure.excerpt, 4)}", file=sys.stderr)
-
-
-def chosen_sample(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> Sample:
-    """The data that the arguments choose, or the default sample; raises Failure without it."""
-    from promptls.rendering.samples import Sample, row_sample, sample_named, samples_of
-
-    if arguments.data is not None:
-        return Sample("--data", "the command line", _given_data(arguments.data))
-    if arguments.row is not None:
-        return row_sample(snapshot, path, arguments.row)
-    if arguments.sample is not None:
-        return sample_named(snapshot, path, arguments.sample)
-    return samples_of(snapshot, path)[0]
-
-
-def _given_data(word: str) -> dict[str, Any]:
-    import yaml
-
-    place = None
-    try:
-        if word.lstrip().startswith(("{", "[")):
-            data = json.loads(word)
-        else:
-            from promptls.cli.chosen_files import existing
-
-            place = FilePlace(existing(word))
-            text = Path(word).read_text("utf-8-sig")
-            data = json.loads(text) if word.endswith(".json") else yaml.safe_load(text)
-    except json.JSONDecodeError as wrong:
-        if place:
-            place = place._replace(line=wrong.lineno - 1, column=wrong.colno - 1)
-        said = f"the data is no JSON: {wrong.msg} at column {wrong.colno}"
-        raise WrongUse(said, place, 'write {"name": value, …}, or name a file') from None
-    except (UnicodeDecodeError, yaml.YAMLError) as wrong:
-        raise WrongUse(f"the data cannot be read: {str(wrong).splitlines()[0]}", place) from None
-    except RecursionError:
-        raise WrongUse("the data is nested too deep to be read", place) from None
-    if not isinstance(data, dict):
-        raise WrongUse("the data is no mapping of input names to values", place, 'write {"name": value, …}')
-    return data
-
-
 def _heading(job: RenderJob, sample: Sample) -> dict[str, Any]:
     return {
         "path": shown_path(job.path),
@@ -223,15 +157,11 @@ def _print_part(part: RenderedPart) -> None:
         part.content
         if isinstance(part.content, str)
         else json.dumps(part.content, ensure_ascii=False, indent=2)
-    )
+    ).rstrip("\n")
     if part.kept:
-        print(f"{paint(str(part.name), 'cyan')}{paint(heading, 'dim')}\n{_indented(content, 4)}\n")
+        print(f"{paint(str(part.name), 'cyan')}{paint(heading, 'dim')}\n{indented(content)}\n")
     else:
-        print(paint(f"{part.name}{heading}\n{_indented(content, 4)}", "dim") + "\n")
-
-
-def _indented(text: str, by: int) -> str:
-    return "\n".join(f"{' ' * by}{line}".rstrip() for line in text.rstrip("\n").split("\n"))
+        print(paint(f"{part.name}{heading}\n{indented(content)}", "dim") + "\n")
 
 
 def _total(job: RenderJob, rendering: Rendering) -> str:

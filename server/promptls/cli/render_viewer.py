@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.cli.terminal import paint, print_json, shown_path
+from promptls.cli.terminal import indented, paint, print_failure, print_json, shown_path
 from promptls.text.counted import counted
 from promptls.text.failure import FilePlace, WrongUse
 
@@ -23,7 +23,6 @@ _ENDING: Final = ".yml.j2"
 
 def view(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
     """Prints the prompts of the chosen rows; 1 where one of them cannot be made."""
-    from promptls.cli.render import print_failure
     from promptls.rendering.make import limits_for
     from promptls.rendering.once import render_once
     from promptls.rendering.outcome import RenderFailure
@@ -85,7 +84,7 @@ def view_configuration(arguments: argparse.Namespace) -> int:
 
 def viewer_job(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> RenderJob:
     """The job for the rows that the arguments choose; raises WrongUse for a file of another kind."""
-    from promptls.cli.render import chosen_sample
+    from promptls.cli.chosen_sample import chosen_sample
     from promptls.meaning.kind import Kind
     from promptls.rendering.evaluation_request import evaluation_job
     from promptls.rendering.request import job_for
@@ -137,20 +136,20 @@ def _lines(path: str, encoding: str, viewer: dict[str, Any]) -> Iterator[str]:
             yield f"    {paint('failed', 'red')}: {row['failure']}"
         for example in row["examples"]:
             yield f"  {paint('example', 'cyan')} {paint(_told(example), 'dim')}"
-            yield _indented(example["text"])
+            yield indented(example["text"])
         for example in row["dropped"]:
             where = "" if example["label"] is None else f" from label {example['label']} on"
             yield f"  {paint('dropped', 'yellow')} {paint(f'{_told(example)} · does not fit{where}', 'dim')}"
-            yield paint(_indented(example["text"]), "dim")
+            yield paint(indented(example["text"]), "dim")
         for prompt in row["prompts"]:
             name = "prompt" if prompt["label"] is None else f"label {prompt['label']}"
             told = f"· {counted(prompt['tokens'], 'token')}"
             yield f"  {paint(name, 'cyan')} {paint(told, 'dim')}"
             if "text" in prompt:
-                yield _indented(prompt["text"])
+                yield indented(prompt["text"])
             for message in prompt.get("messages", ()):
                 yield f"    {paint(str(message.get('role')), 'dim')}"
-                yield _indented(str(message.get("content", "")), 6)
+                yield indented(str(message.get("content", "")), 6)
 
 
 def _heading(row: dict[str, Any], rows: int) -> str:
@@ -162,7 +161,3 @@ def _heading(row: dict[str, Any], rows: int) -> str:
 
 def _told(example: dict[str, Any]) -> str:
     return f"· training row {example['row']} · {counted(example['tokens'], 'token')}"
-
-
-def _indented(text: str, by: int = 4) -> str:
-    return "\n".join(f"{' ' * by}{line}".rstrip() for line in text.split("\n"))

@@ -6,9 +6,12 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any, Literal, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias
 
 from promptls.text.failure import FilePlace
+
+if TYPE_CHECKING:
+    from promptls.rendering.outcome import RenderFailure
 
 Colour: TypeAlias = Literal["red", "yellow", "blue", "cyan", "green", "bold", "dim"]
 
@@ -92,3 +95,18 @@ def survive_any_encoding() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")
+
+
+def print_failure(failure: RenderFailure, path: str) -> None:
+    """Prints why a prompt does not render, with the rendered lines where there are any."""
+    message = failure.message.rstrip(".")
+    if message.partition(" ")[0][1:].islower():  # a word, and neither `YAML` nor `KeyError:`
+        message = message[:1].lower() + message[1:]
+    error(message, FilePlace(failure.path or path, failure.line))
+    if failure.excerpt:
+        print(f"\n  what Jinja made there:\n{indented(failure.excerpt.rstrip())}", file=sys.stderr)
+
+
+def indented(text: str, by: int = 4) -> str:
+    """The text with so many spaces ahead of each of its lines, and without white space at their ends."""
+    return "\n".join(f"{' ' * by}{line}".rstrip() for line in text.split("\n"))

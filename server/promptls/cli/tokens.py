@@ -7,9 +7,8 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from promptls.cli.render import print_failure, refuse_other_files
 from promptls.cli.table import Column, Row, table
-from promptls.cli.terminal import print_json, shown_path
+from promptls.cli.terminal import print_failure, print_json, shown_path
 from promptls.text.counted import counted
 from promptls.text.dollars import in_dollars
 from promptls.text.failure import WrongUse
@@ -73,6 +72,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _paths(chosen: ChosenFiles) -> Iterator[str]:
+    from promptls.cli.chosen_files import refuse_other_files
     from promptls.meaning.kind import Kind
 
     for path in chosen.all():

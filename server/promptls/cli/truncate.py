@@ -11,9 +11,8 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from promptls.cli.options import whole_number
-from promptls.cli.render import print_failure, refuse_other_files
 from promptls.cli.table import Column, Row, table
-from promptls.cli.terminal import paint, print_json, shown_path
+from promptls.cli.terminal import paint, print_failure, print_json, shown_path
 from promptls.text.counted import counted
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def whole_numbers(word: str) -> tuple[int, ...]:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Explores and prints; 1 where the prompt does not render, or cannot be cut to its limit."""
-    from promptls.cli.chosen_files import choose_one
+    from promptls.cli.chosen_files import choose_one, refuse_other_files
     from promptls.rendering.make import limits_for
     from promptls.rendering.outcome import RenderFailure
 
