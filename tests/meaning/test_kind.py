@@ -51,6 +51,7 @@ PROMPTS = {
     "a mapping with infer_cfg": ("infer_cfg:\n  prompt_template: {template: x}\n", Kind.EVALUATION),
 }
 OTHERS = {
+    "users with their roles": "- name: '{{ user }}'\n  role: admin\n- name: deploy\n  role: user\n",
     "a comment between lines of dashes": "{#----\nMade by: hand\n----#}\n- name: a\n  hosts: '{{ b }}'\n",
     "a comment that opens as a header": "{#--- Managed by Ansible ---#}\nserver:\n  port: {{ port }}\n",
     "a comment with a colon that opens as a header": (

@@ -15,6 +15,8 @@ from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.yaml.nodes import Scalar, key_text
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS
 
+_MEMBER: Final = frozenset({"name", "role"})
+"""All that is written of somebody in a list of people, too."""
 _BARE: Final = frozenset({"name", "content", None})
 _PROMPT_POET: Final = re.compile(r"escape_special_characters|<\|space\|>|\btoken_limit\b")
 _PROSE: Final = re.compile(
@@ -71,6 +73,8 @@ _CERTIFICATE: Final = "-----BEGIN "
 def is_prompt_like(chunk: Chunk, part: Part) -> bool:
     """Whether an item says that it is a part of a prompt: by its keys, its name or its text."""
     keys = {key_text(entry) for entry in part.entries}
+    if keys == _MEMBER:
+        return False
     if not part.is_whole or keys & _OF_MODELS or keys & set(PART_KEYS) - _BARE:
         return True
     if _PROMPT_POET.search(chunk.text, part.span.start, max(part.span.end, part.span.start)):

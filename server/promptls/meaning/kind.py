@@ -119,7 +119,7 @@ def _list_kind(source: Source, *, has_header: bool) -> Kind:
         return Kind.PARTS
     if not found.likely or found.unlikely > _MOST_OTHERS * (found.likely + found.unlikely):
         return Kind.OTHER
-    return Kind.PARTS if found.prompts or not found.files else Kind.OTHER
+    return Kind.PARTS if found.prompts or not (found.files or found.unlikely) else Kind.OTHER
 
 
 class _Items(NamedTuple):
