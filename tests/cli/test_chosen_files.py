@@ -96,3 +96,28 @@ def test_a_device_is_refused() -> None:
     with pytest.raises(WrongUse) as raised:
         choose(["/dev/null"])
     assert raised.value.message == "this is neither a file nor a folder"
+
+
+@pytest.mark.parametrize(
+    ("path", "is_in_project", "found"),
+    [
+        ("a.yml.j2", False, ["near"]),
+        ("a.yml.j2", True, ["far", "near"]),
+        (".", False, ["far", "near"]),
+    ],
+)
+def test_around_a_file_in_no_project_only_what_is_near_is_read(
+    folder: Path, path: str, is_in_project: bool, found: list[str]
+) -> None:
+    """A folder that is no project may be somebody's home, with years of other files below it."""
+    including = "- name: a\n  content: b\n{% include '/a.yml.j2' %}\n"
+    for place in ("prompts/near", "prompts/sections/far"):
+        (folder / f"{place}.yml.j2").write_text(including.replace("/a", str(folder / "a")))
+    (folder / "a.yml.j2").write_text("- name: a\n  content: b\n")
+    if is_in_project:
+        (folder / "promptls.toml").write_text("")
+
+    graph = choose([path]).snapshot.graph
+
+    names = {Path(each).name.removesuffix(".yml.j2") for each in graph.paths}
+    assert sorted(names & {"near", "far"}) == found

@@ -38,11 +38,11 @@ def choose(words: Sequence[str]) -> ChosenFiles:
 
     The snapshot's roots are the projects around the files, because includes are found from there,
     and the workspace is trusted: whoever runs a command on a file wants its functions to run.
+    Around a file that is in no project, only what is near is read: its folder may hold anything.
     Raises WrongUse for a path that is not there or cannot be read.
     """
     paths = [existing(word) for word in words or ["."]]
-    workspace = Workspace(dict.fromkeys(map(_root, paths)), trusted=True)
-    workspace.scan()
+    workspace = _around(paths)
     named = tuple(str(path) for path in paths if not path.is_dir())
     found = tuple(file for path in paths if path.is_dir() for file in prompt_paths(path))
     return ChosenFiles(workspace, named, found)
@@ -53,8 +53,7 @@ def choose_text(word: str, text: str) -> ChosenFiles:
     path = Path(os.path.abspath(word))  # noqa: PTH100 - as in `existing`
     if not word or path.is_dir():
         raise WrongUse("this is no name of a file", FilePlace(path), "name the prompt file, there or not")
-    workspace = Workspace([_root(path)], trusted=True)
-    workspace.scan()
+    workspace = _around([path])
     workspace.open(str(path), text, 1)
     return ChosenFiles(workspace, (str(path),), ())
 
@@ -86,13 +85,22 @@ def existing(word: str) -> Path:
     return path
 
 
-def _root(path: Path) -> Path:
-    """The project around a path: the folder of its settings, or of its repository, or its own."""
+def _around(paths: Sequence[Path]) -> Workspace:
+    """The projects around some paths, in which is known which files name which."""
+    roots = [_project(path) or (path if path.is_dir() else path.parent) for path in paths]
+    whole = {root for path, root in zip(paths, roots, strict=True) if path.is_dir() or _project(path)}
+    workspace = Workspace(dict.fromkeys(roots), trusted=True, shallow=set(roots) - whole)
+    workspace.scan()
+    return workspace
+
+
+def _project(path: Path) -> Path | None:
+    """The folder of the project around a path: that of its settings, or of its repository."""
     folder = path if path.is_dir() else path.parent
     project = find_project(folder / SETTINGS_FILE)
     if project.path is not None:
         return project.root
-    return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), folder)
+    return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
 
 
 def _near(path: Path) -> str:

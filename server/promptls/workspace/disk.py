@@ -35,10 +35,14 @@ def prompt_paths(folder: Path) -> Iterator[str]:
         yield from paths
 
 
-def prompt_paths_by_folder(folder: Path) -> Iterator[list[str]]:
-    """The paths of `prompt_paths`, folder by folder: also of those that hold no prompt file."""
+def prompt_paths_by_folder(folder: Path, *, is_shallow: bool = False) -> Iterator[list[str]]:
+    """The paths of `prompt_paths`, folder by folder: also of those that hold no prompt file.
+
+    No deeper than the folders right in it where it `is_shallow`.
+    """
     for current, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not _is_skipped(name))
+        is_deepest = is_shallow and Path(current) != folder
+        folders[:] = sorted(name for name in folders if not (is_deepest or _is_skipped(name)))
         yield [str(Path(current) / name) for name in sorted(files) if has_prompt_name(name)]
 
 

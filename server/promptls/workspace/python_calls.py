@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -52,22 +52,30 @@ class TemplateCall(NamedTuple):
     """Whether Jinja renders the template by itself, without Prompt Poet."""
 
 
-def python_paths_by_folder(roots: Iterable[str]) -> Iterator[list[str]]:
-    """The Python files below each root, folder by folder; without hidden folders and those of packages."""
+def python_paths_by_folder(roots: Iterable[str], shallow: Container[str] = ()) -> Iterator[list[str]]:
+    """The Python files below each root, folder by folder; without hidden folders and those of packages.
+
+    No deeper than the folders right in a root that is `shallow`.
+    """
     for root in roots:
         for current, folders, files in os.walk(root):
+            is_deepest = root in shallow and current != root
             folders[:] = sorted(
-                name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS
+                name
+                for name in folders
+                if not (is_deepest or name.startswith(".") or name in SKIPPED_FOLDERS)
             )
             yield [str(Path(current) / name) for name in sorted(files) if name.endswith(".py")]
 
 
-def scanned_calls(roots: Iterable[str], calls: dict[str, tuple[TemplateCall, ...]]) -> Iterator[None]:
+def scanned_calls(
+    roots: Iterable[str], calls: dict[str, tuple[TemplateCall, ...]], shallow: Container[str] = ()
+) -> Iterator[None]:
     """Fill `calls` with the calls in each Python file below `roots` that has some.
 
     Gives way after each file and each folder, so that a server can do something else in between.
     """
-    for paths in python_paths_by_folder(roots):
+    for paths in python_paths_by_folder(roots, shallow):
         for path in paths:
             found = calls_in_file(path)
             if found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -31,9 +31,11 @@ def experiments_for(found: Mapping[str, PythonFindings], prompt: str) -> tuple[P
     )
 
 
-def scanned_experiments(roots: Iterable[str], found: dict[str, PythonFindings]) -> Iterator[None]:
+def scanned_experiments(
+    roots: Iterable[str], found: dict[str, PythonFindings], shallow: Container[str] = ()
+) -> Iterator[None]:
     """Fill `found` with what each Python file below `roots` defines; gives way after each file."""
-    for paths in python_paths_by_folder(roots):
+    for paths in python_paths_by_folder(roots, shallow):
         for path in paths:
             findings = findings_in_file(path)
             if any(findings):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from promptls.meaning.template import Template
 from promptls.syntax.source import Source
@@ -20,11 +21,15 @@ from promptls.workspace.snapshot import Known, OpenFile, Snapshot
 class Workspace:
     """Holds the current snapshot, and swaps it for a new one at every change.
 
-    Belongs to one thread. Snapshots handed out stay as they are.
+    Belongs to one thread. Snapshots handed out stay as they are. A scan of the roots that are `shallow`
+    reads no deeper than the folders right in them.
     """
 
-    def __init__(self, roots: Iterable[Path] = (), *, trusted: bool = False) -> None:
+    def __init__(
+        self, roots: Iterable[Path] = (), *, trusted: bool = False, shallow: Iterable[Path] = ()
+    ) -> None:
         folders = tuple(str(root.absolute()) for root in roots)
+        self._shallow: Final = frozenset(str(root.absolute()) for root in shallow)
         self.snapshot = Snapshot(0, {}, DiskFiles(), IncludeGraph({}, folders), folders, None, trusted)
 
     def _swap(self, **changes: object) -> None:
@@ -98,7 +103,7 @@ class Workspace:
     def scan(self) -> int:
         """Read which templates name which, for every prompt file below the roots; how many there are."""
         names: dict[str, tuple[str, ...]] = {}
-        for _ in scanned(self.snapshot.roots, names):
+        for _ in scanned(self.snapshot.roots, names, self._shallow):
             pass
         self.take_scan(names)
         return len(names)
@@ -114,11 +119,11 @@ class Workspace:
     def scan_calls(self) -> None:
         """Read the Python calls that load templates, in every Python file below the roots."""
         calls: dict[str, tuple[TemplateCall, ...]] = {}
-        for _ in scanned_calls(self.snapshot.roots, calls):
+        for _ in scanned_calls(self.snapshot.roots, calls, self._shallow):
             pass
         self.take_calls(calls)
         written: dict[str, PythonFindings] = {}
-        for _ in scanned_experiments(self.snapshot.roots, written):
+        for _ in scanned_experiments(self.snapshot.roots, written, self._shallow):
             pass
         self.take_written(written)
 
@@ -174,13 +179,15 @@ class Workspace:
         self._swap(trusted=trusted)
 
 
-def scanned(roots: Iterable[str], names: dict[str, tuple[str, ...]]) -> Iterator[None]:
+def scanned(
+    roots: Iterable[str], names: dict[str, tuple[str, ...]], shallow: Container[str] = ()
+) -> Iterator[None]:
     """Fill `names` with which templates each prompt file below `roots` names, as saved.
 
     Gives way after each file and each folder, so that a server can do something else in between.
     """
     for root in roots:
-        for paths in prompt_paths_by_folder(Path(root)):
+        for paths in prompt_paths_by_folder(Path(root), is_shallow=root in shallow):
             for path in paths:
                 text = read_text(path)
                 if text is not None:

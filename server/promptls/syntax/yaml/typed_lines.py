@@ -47,7 +47,9 @@ def typed_lines(chunk: Chunk) -> TypedLines | None:
         return None
     if not chunk.has_same_tags and not _has_same_tags_around(old, chunk, lines, now_lines):
         return None
-    at, last, before, after = span.start, lines[0], [], []
+    at, last = span.start, lines[0]
+    before: list[str] = []
+    after: list[str] = []
     for line, now in zip(lines, now_lines, strict=True):
         if len(lines) > 1 and _is_same(old, line, chunk, now):
             continue
