@@ -119,19 +119,21 @@ def _list_kind(source: Source, *, has_header: bool) -> Kind:
         return Kind.PARTS
     if not found.likely or found.unlikely > _MOST_OTHERS * (found.likely + found.unlikely):
         return Kind.OTHER
-    return Kind.PARTS if found.prompts or not (found.files or found.unlikely) else Kind.OTHER
+    return Kind.PARTS if found.prompts or not (found.files or found.unlikely > found.texts) else Kind.OTHER
 
 
 class _Items(NamedTuple):
     """How many list items look like parts and how many do not.
 
-    Of those that do, how many say that they are of a prompt, and how many look like files or secrets.
+    Of those that do, how many say that they are of a prompt, and how many look like files or secrets; of
+    those that do not, how many are no mappings.
     """
 
     likely: int = 0
     unlikely: int = 0
     prompts: int = 0
     files: int = 0
+    texts: int = 0
 
 
 def _is_incomplete(part: Part) -> bool:
@@ -150,7 +152,7 @@ def _counts(chunk: Chunk) -> _Items:
         unlikely = len(items.parts) - len(likely) - incomplete + len(items.others)
         prompts = sum(is_prompt_like(chunk, part) for part in likely)
         files = sum(is_file_like(chunk, part) for part in likely)
-        return _Items(len(likely), unlikely, prompts, files)
+        return _Items(len(likely), unlikely, prompts, files, len(items.others))
     if not is_broken:
         return _Items()
     keys = {*_KEY_LINE.findall(chunk.text), *colonless}
