@@ -79,73 +79,80 @@ def typed_together(source: Source, changes: Sequence[dict[str, Any]], unit: Unit
     Each change counts from the text that the one before it left; a line that is past the end stops the
     count. None where not even the first one can be taken, or where lines end at `\r` alone.
     """
-    first, last = _reach(changes)
-    if first < 0:
-        return None
-    begin = source.line_span(first).start
-    whole = Span(begin, max(source.line_span(last).end, begin))
-    old = source.slice(whole)
-    if source.place(begin).line != first or "\r" in old.replace("\r\n", ""):
-        return None
-    before = old.split("\n")
-    lines = before.copy()
+    window = _Window(source)
+    lines, top = window.lines, 0
     count = 0
     for change in changes:
-        if not _is_applied(lines, first, change, unit):
-            break
-        count += 1
-    return Typed(*_difference(before, lines, begin), count) if count else None
-
-
-def _reach(changes: Sequence[dict[str, Any]]) -> tuple[int, int]:
-    """The first and the last line that the first of the changes touch, in the text before all of them.
-
-    As many are looked at as stay near one another; (-1, -1) where that is none.
-    """
-    found = first, last = (-1, -1)
-    removed = 0
-    for change in changes:
-        place = change.get("range")
+        place, text = change.get("range"), change["text"]
         if place is None:
             break
-        start, end = place["start"]["line"], place["end"]["line"]
-        first = start if first < 0 else min(first, start)
-        removed += max(end - start, 0)
-        last = max(last, end)
-        if first < 0 or last + removed - first > _MOST_LINES:
+        start, end = place["start"], place["end"]
+        above, below = start["line"] - top, end["line"] - top
+        if not 0 <= above <= below < len(lines):
+            if above > below or not window.reaches(top + above, top + below):
+                break
+            lines = window.lines
+            above, below, top = above + top - window.first, below + top - window.first, window.first
+        head = lines[above]
+        left, right = start["character"], end["character"]
+        if above == below and 0 <= left <= right < len(head) and head.isascii():
+            made = head[:left] + text + head[right:]
+        else:
+            left, right = _column(head, left, unit), _column(lines[below], right, unit)
+            if above == below and left > right:
+                break
+            made = head[:left] + text + lines[below][right:]
+        if "\n" not in text and "\r" not in text:
+            lines[above : below + 1] = (made,)
+        elif "\r" in text.replace("\r\n", ""):
             break
-        found = first, last + removed
-    return found
+        else:
+            lines[above : below + 1] = made.split("\n")
+        count += 1
+    return Typed(*_difference(window.before, window.lines, window.begin), count) if count else None
 
 
-def _is_applied(lines: list[str], first: int, change: dict[str, Any], unit: Unit) -> bool:
-    """Apply a change to lines of which the first has the number `first`; whether it is one of them only."""
-    place, text = change.get("range"), change["text"]
-    if place is None:
-        return False
-    start, end = place["start"], place["end"]
-    above, below = start["line"] - first, end["line"] - first
-    if not 0 <= above <= below < len(lines):
-        return False
-    head, tail = lines[above], lines[below]
-    left = _column(head, start["character"], unit)
-    right = _column(tail, end["character"], unit)
-    if above == below and left > right:
-        return False
-    made = head[:left] + text + tail[right:]
-    if "\n" not in text and "\r" not in text:
-        lines[above : below + 1] = (made,)
-    elif "\r" in text.replace("\r\n", ""):
-        return False
-    else:
-        lines[above : below + 1] = made.split("\n")
-    return True
+class _Window:
+    """The lines around some changes: as they were before, and as the changes have made them.
+
+    Its first line, of which `begin` is the offset, has the number `first` before and now.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.first = self.begin = 0
+        self.before: list[str] = []
+        self.lines: list[str] = []
+
+    def reaches(self, first: int, last: int) -> bool:
+        """Let the window grow to the lines with these numbers as they are now; whether there are such."""
+        if not self.lines:
+            return self._grow(first, last)
+        below = last - (self.first + len(self.lines) - 1)
+        end = self.first + len(self.before) - 1
+        return self._grow(min(first, self.first), end + max(below, 0))
+
+    def _grow(self, first: int, last: int) -> bool:
+        """Take in the lines with these numbers of the text before all changes; whether there are such."""
+        source = self._source
+        if first < 0 or last - first > _MOST_LINES:
+            return False
+        begin = source.line_span(first).start
+        if source.place(begin).line != first or source.place(source.line_span(last).start).line != last:
+            return False
+        old = source.slice(Span(begin, source.line_span(last).end))
+        if "\r" in old.replace("\r\n", ""):
+            return False
+        before = old.split("\n")
+        above = self.first - first if self.lines else 0
+        behind = above + len(self.before)
+        self.lines = [*before[:above], *self.lines, *before[behind:]]
+        self.before, self.first, self.begin = before, first, begin
+        return True
 
 
 def _column(line: str, units: int, unit: Unit) -> int:
     """The column in a line, of which a return may be left, that lies so many units from its beginning."""
-    if 0 <= units < len(line) and line.isascii():
-        return units
     return column_from_units(line.removesuffix("\r"), units, unit)
 
 

@@ -79,7 +79,7 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterable[Finding]:
 
 
 def _known_before(chunk: Chunk) -> _Known | None:
-    """What was known before somebody typed into a line between others of a text; None where it may matter."""
+    """What was known before somebody typed between the ends of a text; None where it may matter."""
     former = before_typing(chunk)
     known = former.kept.get(check_chunk) if former is not None else None
     if former is None or chunk.before is None or not isinstance(known, _Known):
@@ -89,11 +89,17 @@ def _known_before(chunk: Chunk) -> _Known | None:
     is_between = False
     for start, end in known.texts:
         if start <= edited.start and edited.end <= end:
-            is_between = "\n" in former.text[start : edited.start] and "\n" in former.text[edited.end : end]
+            ahead, behind = former.text[start : edited.start], former.text[edited.end : end]
+            is_between = _holds_end(ahead) and _holds_end(behind)
         by = growth if start > edited.end else 0
         texts.append(Span(start + by, end + (growth if end >= edited.end else 0)))
     findings = moved(known.findings, edited, growth) if is_between else None
     return None if findings is None else _Known(tuple(texts), findings)
+
+
+def _holds_end(text: str) -> bool:
+    """Whether an end of a content is certainly in a piece of it: a whole line, or some words without tags."""
+    return "\n" in text or ("{" not in text and "}" not in text and len(text.strip()) > len(_MARKER))
 
 
 def _findings(chunk: Chunk, texts: list[tuple[Content, Span]]) -> Iterator[Finding]:
