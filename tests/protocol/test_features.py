@@ -39,7 +39,7 @@ def opened(editor: Editor) -> str:
 
 async def test_hovering_over_a_part_tells_its_tokens(editor: Editor) -> None:
     uri = opened(editor)
-    await editor.hints(uri, lambda found: len(found) == 2)
+    await editor.hints(uri, lambda found: len(found) == 3)
 
     text = await editor.hover(uri, '"🎉 gr|eeting')
 
@@ -50,7 +50,7 @@ async def test_hovering_over_a_part_tells_its_tokens(editor: Editor) -> None:
 
 async def test_hovering_over_a_variable_tells_where_it_comes_from_and_its_value(editor: Editor) -> None:
     uri = opened(editor)
-    await editor.hints(uri, lambda found: len(found) == 2)
+    await editor.hints(uri, lambda found: len(found) == 3)
 
     text = await editor.hover(uri, "Hello {{ u|ser")
 
@@ -76,14 +76,15 @@ async def test_markdown_goes_only_to_clients_that_show_it(editor: Editor) -> Non
     assert ("**" in text) == (types.MarkupKind.Markdown in formats)
 
 
-async def test_hints_show_the_tokens_behind_the_names_of_parts(editor: Editor) -> None:
+async def test_hints_show_the_tokens_behind_the_names_of_parts_and_behind_includes(editor: Editor) -> None:
     uri = opened(editor)
 
-    found = await editor.hints(uri, lambda found: len(found) == 2)
+    found = await editor.hints(uri, lambda found: len(found) == 3)
 
-    assert [hint.label for hint in found] == ["7 tokens", "8 tokens"]
+    assert [hint.label for hint in found] == ["7 tokens", "8 tokens", "3 tokens"]
     assert found[0].position == editor.at(uri, '"🎉 greeting"|')
     assert "example 1" in found[0].tooltip
+    assert found[2].position == editor.at(uri, '"tail.yml.j2" %}|')
 
 
 async def test_hints_mark_the_counts_of_the_template_where_it_does_not_render(editor: Editor) -> None:
@@ -98,7 +99,7 @@ async def test_hints_mark_the_counts_of_the_template_where_it_does_not_render(ed
 
 async def test_a_client_that_can_is_told_to_ask_for_hints_again(editor: Editor) -> None:
     uri = opened(editor)
-    await editor.hints(uri, lambda found: len(found) == 2)
+    await editor.hints(uri, lambda found: len(found) == 3)
 
     workspace = editor.client.capabilities.workspace
     can = bool(workspace.inlay_hint and workspace.inlay_hint.refresh_support)
@@ -146,7 +147,7 @@ async def test_a_quick_fix_names_its_diagnostic_and_mends_it(editor: Editor) -> 
 
 async def test_all_safe_fixes_come_in_one_edit(editor: Editor) -> None:
     uri = editor.open("a.yml.j2", "- nmae: a\n  role: sytem\n  content: x\n  name: a\n")
-    await editor.diagnostics(uri, lambda found: len(found) == 2)
+    await editor.diagnostics(uri, lambda found: len(found) == 3)
     context = types.CodeActionContext([], only=["source.fixAll"])
     place = types.Range(types.Position(0, 0), types.Position(0, 0))
 
