@@ -36,12 +36,13 @@ def typing(draw: st.DrawFn) -> list[dict[str, Any]]:
     """Changes near one place, and now and then one elsewhere or past an end."""
     line, column = draw(st.integers(0, 5)), draw(st.integers(0, 30))
     changes = []
+    reach = draw(st.sampled_from([1, 1, 3]))
     for _ in range(draw(st.integers(1, 12))):
         first = max(0, column + draw(st.integers(-2, 2)))
         last = max(0, first + draw(st.sampled_from([0, 0, 0, 1, 2, -1])))
         text = draw(LETTERS)
         below = draw(st.sampled_from([0, 0, 0, 1]))
-        made = change(line + draw(st.sampled_from([0] * 9 + [1, -1])), first, last, text)
+        made = change(line + draw(st.sampled_from([0] * (9 // reach) + [1, -1] * reach)), first, last, text)
         made["range"]["end"]["line"] += below
         changes.append(made)
         column = first + len(text)

@@ -141,11 +141,14 @@ class _Window:
         if source.place(begin).line != first or source.place(source.line_span(last).start).line != last:
             return False
         old = source.slice(Span(begin, source.line_span(last).end))
-        if "\r" in old.replace("\r\n", ""):
+        ahead = source.slice(Span(max(begin - 1, 0), begin))
+        if "\r" in ahead + old.replace("\r\n", ""):
             return False
         before = old.split("\n")
         above = self.first - first if self.lines else 0
         behind = above + len(self.before)
+        if self.lines and behind < len(before) and before[behind - 1].endswith("\r"):
+            self.lines[-1] += "\r"  # the last line of a window is without its line end
         self.lines = [*before[:above], *self.lines, *before[behind:]]
         self.before, self.first, self.begin = before, first, begin
         return True
