@@ -196,11 +196,12 @@ class Walk:
         elif any(frame.keyword == event.keyword for frame in self.frames[1:]):
             while self._leave(self.frames.pop()) != event.keyword:
                 pass
-        self._around = _NOTHING_AROUND
+        asked: list[Path] = []
+        typed: list[Narrowed] = []
         for frame in self.frames:
-            if frame.asked or frame.typed:
-                asked, typed = self._around
-                self._around = _Around((*asked, *frame.asked), (*typed, *frame.typed))
+            asked += frame.asked
+            typed += frame.typed
+        self._around = _Around(tuple(asked), tuple(typed)) if asked or typed else _NOTHING_AROUND
 
     def _bind(self, binds: tuple[Bind, ...]) -> None:
         ways = {bind.name: self.resolved(bind.path) if bind.path else () for bind in binds}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from typing import Final
 
-from promptls.syntax.chunk import Chunk
+from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.keywords import KEYWORDS
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.slip_words import meant_tag
@@ -58,10 +58,13 @@ def lacks_end(source: Source, keyword: str, opening: Span, before: int | None = 
     return False
 
 
-def _unknown(chunk: Chunk) -> Iterator[tuple[int, str]]:
+@kept
+def _unknown(chunk: Chunk) -> tuple[tuple[int, str], ...]:
     """The tags of a chunk with words that are no tags of Jinja: where each begins, and its word."""
+    found = []
     for tag in chunk.tags:
         if tag.kind == "statement" and not tag.unclosed:
             keyword = tag_tree(tag).statement.keyword
             if keyword and keyword not in KEYWORDS:
-                yield tag.span.start, keyword
+                found.append((tag.span.start, keyword))
+    return tuple(found)
