@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,6 @@ import pytest
 from chromium import launched
 from code_server import CodeServer, running
 from example_project import copy_example
-from kept_window import KeptWindow
 from workbench import Workbench
 
 if TYPE_CHECKING:
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 ARTEFACTS = ROOT / "test-artefacts" / "editor"
 EXTENSION = ROOT / "vscode-client" / "promptls.vsix"
-_PASSED = pytest.StashKey[bool]()
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
@@ -116,60 +113,18 @@ def open_folder(
         workbench.page.close()
 
 
-@pytest.fixture(scope="session")
-def kept_windows() -> Iterator[list[KeptWindow]]:
-    """The window that tests share, once there is one."""
-    windows: list[KeptWindow] = []
-    yield windows
-    for window in windows:
-        window.workbench.page.close()
+@pytest.fixture
+def example(project: Path) -> Path:
+    """The folder that `workbench` shows, which the test may change."""
+    return project
 
 
 @pytest.fixture
-def kept_window(
-    browser: Browser,
-    code_server: CodeServer,
-    kept_windows: list[KeptWindow],
-    tmp_path_factory: pytest.TempPathFactory,
-    request: pytest.FixtureRequest,
-) -> Iterator[KeptWindow]:
-    """The example project in a window that tests share; one in which a test failed is not used again."""
-    if not kept_windows:
-        folder = tmp_path_factory.mktemp("kept") / "support_triage"
-        copy_example(folder)
-        kept_windows.append(KeptWindow(_opened(browser, code_server, folder), folder))
-    window = kept_windows.pop()
-    window.workbench.keep_pictures(ARTEFACTS, _file_name(request))
-    yield window
-    window.workbench.screenshot("end")
-    code_server.keep_logs(ARTEFACTS / f"{_file_name(request)}.log")
-    if request.node.stash.get(_PASSED, False):
-        window.set_back()
-        kept_windows.append(window)
-    else:
-        window.workbench.page.close()
-
-
-@pytest.fixture
-def workbench(kept_window: KeptWindow) -> Workbench:
-    """VS Code with the example project, in the window that tests share."""
-    return kept_window.workbench
-
-
-@pytest.fixture
-def example(kept_window: KeptWindow) -> Path:
-    """The folder of that window, which the test may change."""
-    return kept_window.folder
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    report = yield
-    if call.when == "call":
-        item.stash[_PASSED] = report.passed
-    return report
+def workbench(
+    code_server: CodeServer, example: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+) -> Workbench:
+    """VS Code with the example project."""
+    return open_folder(code_server, example)
 
 
 def _opened(browser: Browser, server: CodeServer, folder: Path) -> Workbench:

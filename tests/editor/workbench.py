@@ -73,22 +73,6 @@ class Workbench:
         expect(item).to_be_visible()
         item.click()
 
-    def close_editors(self) -> None:
-        """Close all editors and panels; what is not saved is lost."""
-        self.page.keyboard.press("Escape")
-        self.run_command("View: Close All Editors")
-        question = self.page.locator(".monaco-dialog-box").get_by_role("button", name="Don't Save")
-        tabs = self.page.locator(".editor-group-container .tab")
-        expect(question.or_(self.page.locator(".editor-group-container.empty")).first).to_be_visible()
-        if question.is_visible():
-            question.click()
-        expect(tabs).to_have_count(0)
-
-    def clear_notifications(self) -> None:
-        """Take all notifications away."""
-        self.run_command("Notifications: Clear All Notifications")
-        expect(self.page.locator(".notification-toast")).to_have_count(0)
-
     def answer(self, title: str, text: str) -> None:
         """Type an answer into the box of this title."""
         widget = self.page.locator(".quick-input-widget", has_text=title)
