@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ARTEFACTS = ROOT / "test-artefacts" / "editor"
 EXTENSION = ROOT / "vscode-client" / "promptls.vsix"
 
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent == Path(__file__).parent:
