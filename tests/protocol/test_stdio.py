@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from promptls.protocol.stdio import Framing, StandardInput
+from promptls.protocol.stdio import Arrived, Framing, StandardInput
 
 BODY = b'{"text": "\xf0\x9f\x8e\x89"}'
 FRAME = b"Content-Length: %d\r\n\r\n%b" % (len(BODY), BODY)
@@ -21,7 +21,7 @@ class Recorder:
     def messages(self, bodies: list[bytes]) -> list[dict[str, Any]]:
         return [json.loads(body) for body in bodies]
 
-    def handle_together(self, messages: list[dict[str, Any]]) -> None:
+    def handle_together(self, messages: list[dict[str, Any]], _arrived: Arrived, /) -> None:
         self.batches.append(messages)
 
 

@@ -14,6 +14,7 @@ import re
 import select
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any, BinaryIO, Final, Protocol
 
 from promptls.protocol.bursts import Pace
@@ -68,14 +69,18 @@ class Framing:
         return found
 
 
+Arrived = Callable[[], list[dict[str, Any]]]
+"""The messages that have arrived meanwhile."""
+
+
 class Receiver(Protocol):
     """Who the messages are for."""
 
     def messages(self, bodies: list[bytes]) -> list[dict[str, Any]]:
         """The messages of these bodies."""
 
-    def handle_together(self, messages: list[dict[str, Any]]) -> None:
-        """Handle messages that have arrived together."""
+    def handle_together(self, messages: list[dict[str, Any]], arrived: Arrived, /) -> None:
+        """Handle messages that have arrived together; `arrived` tells of more, once or not at all."""
 
 
 class StandardInput:
@@ -113,13 +118,18 @@ class StandardInput:
                 return
 
     def _take_arrived(self) -> None:
-        """Hand over what has arrived; in the middle of a burst, as one batch with what follows at once.
+        """Hand over what has arrived; in the middle of a burst, as one batch with what follows at once."""
+        pace = Pace()
+        if arrived := self._arrived(pace):
+            self._receiver.handle_together(arrived, lambda: self._arrived(pace) if self._waits(0) else [])
 
-        Behind a change, whatever has arrived while it was read belongs to the batch. Each piece is read
-        while the next one is on its way.
+    def _arrived(self, pace: Pace) -> list[dict[str, Any]]:
+        """The messages of what is there to be read.
+
+        Behind a change, whatever has arrived while it was read belongs to them. Each piece is read while the
+        next one is on its way.
         """
         arrived: list[dict[str, Any]] = []
-        pace = Pace()
         for _ in range(_MOST_PIECES):
             try:
                 data = os.read(self._descriptor, _PIECE)
@@ -136,14 +146,13 @@ class StandardInput:
             seconds = _BURST_SECONDS if pace.goes_on(messages) else 0
             if not (pace.changes and self._waits(seconds)):
                 break
-        if arrived:
-            self._receiver.handle_together(arrived)
+        return arrived
 
     def _take(self, data: bytes) -> None:
         if not data:
             self.ended.set()
         elif messages := self._receiver.messages(self._framing.bodies(data)):
-            self._receiver.handle_together(messages)
+            self._receiver.handle_together(messages, list)
 
     def _read_in_thread(self, loop: asyncio.AbstractEventLoop) -> None:
         while True:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from cattrs import Converter
 
     from promptls.protocol.server import PromptServer
+    from promptls.protocol.stdio import Arrived
 
 log = logging.getLogger(__name__)
 
@@ -78,17 +80,28 @@ class PromptProtocol(LanguageServerProtocol):
                 self._send_error(number if isinstance(number, int | str) else None, error)
         return found
 
-    def handle_together(self, messages: list[dict[str, Any]]) -> None:
+    def handle_together(self, messages: list[dict[str, Any]], arrived: Arrived = list) -> None:
         """Handle messages in order, of which the last one was there before the first was begun.
 
-        A request whose cancelling is among them is not worked on.
+        A request whose cancelling is among them is not worked on. Where a change has been taken and its
+        diagnostics are asked for, `arrived` is looked at once: in the middle of a burst, nobody waits for
+        those of its first letter.
         """
         if len(messages) == 1:
             self._handle(messages[0])
             return
-        cancelled = cancelled_ids(messages)
-        wanted, refused = without_cancelled(messages, cancelled) if cancelled else (messages, [])
-        for message in gathered(wanted):
+        waiting, refused = _wanted(messages)
+        is_changed = False
+        while waiting:
+            message = waiting.popleft()
+            method = message.get("method")
+            if method == types.TEXT_DOCUMENT_DID_CHANGE:
+                is_changed = True
+            elif is_changed and method == types.TEXT_DOCUMENT_DIAGNOSTIC and (more := arrived()):
+                waiting, further = _wanted([message, *waiting, *more])
+                refused += further
+                arrived = list
+                continue
             self._handle(message)
         if refused:
             error = error_of(types.LSPErrorCodes.RequestCancelled, "the request was cancelled")
@@ -278,6 +291,13 @@ class PromptProtocol(LanguageServerProtocol):
     def lsp_exit(self, *_params: Any) -> Any:
         """Leave: with 0 where `shutdown` came before, else with 1."""
         self._server.leave(0 if self._shutdown else 1)
+
+
+def _wanted(messages: list[dict[str, Any]]) -> tuple[deque[dict[str, Any]], list[str | int]]:
+    """The messages to be handled, with changes that follow one another as one; and the requests cancelled."""
+    cancelled = cancelled_ids(messages)
+    wanted, refused = without_cancelled(messages, cancelled) if cancelled else (messages, [])
+    return deque(gathered(wanted)), refused
 
 
 def _log_failure(what: str, error: Exception, known: JsonRpcException) -> None:
