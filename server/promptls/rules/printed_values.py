@@ -14,20 +14,10 @@ from typing import Final, NamedTuple, TypeAlias
 from promptls.meaning.parts import chunk_items
 from promptls.rules.macro_calls import statement_at
 from promptls.rules.rule import FileContext
+from promptls.rules.value_flow import choices
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import union, united
-from promptls.syntax.jinja.nodes import (
-    Attribute,
-    Call,
-    Collection,
-    Conditional,
-    Constant,
-    Expression,
-    Filter,
-    Name,
-    Operation,
-    Statement,
-)
+from promptls.syntax.jinja.nodes import Collection, Conditional, Constant, Expression, Name, Statement
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.yaml.nodes import Scalar, key_text
@@ -187,32 +177,12 @@ def _literals(node: Expression, tag: Tag | None = None) -> Iterator[Printed]:
     """
     start = tag.span.start if tag is not None else 0
     match node:
-        case Conditional(then=then, test=test, otherwise=otherwise):
-            yield from _literals(then, tag)
-            if otherwise is not None:
-                yield from _literals(otherwise, tag)
-            elif tag is not None:
-                yield Printed("", node.span.shifted(start), tag.text[test.span.start : test.span.end])
-        case Operation(operators=("or", *_), operands=(*_, last)):
-            yield from _literals(last, tag)
-        case Filter(name="default" | "d", arguments=(given, *_)):
-            yield from _literals(given, tag)
-        case Call(function=function, arguments=arguments) if _is_cycle(function):
-            for argument in arguments:
-                yield from _literals(argument, tag)
         case Constant(value=str() as text):
             yield Printed(text, Span(node.span.start + 1, node.span.end - 1).shifted(start))
         case Constant(value=value):
             yield Printed(str(value), node.span.shifted(start))
         case _:
-            pass
-
-
-def _is_cycle(function: Expression) -> bool:
-    """Whether a call is `loop.cycle(…)`, which gives its arguments in turn."""
-    return (
-        isinstance(function, Attribute)
-        and function.name == "cycle"
-        and isinstance(function.target, Name)
-        and function.target.name == "loop"
-    )
+            for choice in choices(node):
+                yield from _literals(choice, tag)
+    if tag is not None and isinstance(node, Conditional) and node.otherwise is None:
+        yield Printed("", node.span.shifted(start), tag.text[node.test.span.start : node.test.span.end])

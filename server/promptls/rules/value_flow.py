@@ -1,4 +1,4 @@
-"""What of an expression is printed with it: the texts that are written out in it, and the variables in it."""
+"""What of an expression is printed with it: what its whole value can be, and what stands inside of its text."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.syntax.jinja.nodes import (
+    Attribute,
     Call,
     Collection,
     Conditional,
@@ -23,6 +24,24 @@ _KEEPING: Final = frozenset(
 _JOINING: Final = frozenset({"~", "+", "or"})
 
 
+def choices(node: Expression) -> tuple[Expression, ...]:
+    """The expressions that can be the whole value of one: the branches of a condition, a default, turns of a loop.
+
+    What a default stands in for is none of them.
+    """
+    match node:
+        case Conditional(then=then, otherwise=otherwise):
+            return (then,) if otherwise is None else (then, otherwise)
+        case Operation(operators=("or", *_), operands=(*_, last)):
+            return (last,)
+        case Filter(name="default" | "d", arguments=(given, *_)):
+            return (given,)
+        case Call(function=Attribute(name="cycle", target=Name(name="loop")), arguments=arguments):
+            return arguments
+        case _:
+            return ()
+
+
 def flowing(node: Expression) -> Iterator[Constant | Name]:
     """The constants and variables whose texts may stand in what an expression prints, as they are."""
     stack = [node]
@@ -37,15 +56,15 @@ def flowing(node: Expression) -> Iterator[Constant | Name]:
 def _kept(node: Expression) -> tuple[Expression, ...]:
     """What is directly inside of an expression and printed with it."""
     match node:
-        case Conditional(then=then, otherwise=otherwise):
-            return (then,) if otherwise is None else (then, otherwise)
         case Operation(operators=operators, operands=operands) if set(operators) <= _JOINING:
             return operands
         case Operation(operators=("and", *_), operands=(*_, last)):
             return (last,)
         case Collection(kind=kind, items=items) if kind != "dict":
             return items
-        case Filter(target=target, name="default" | "d" | "join", arguments=arguments) if target is not None:
+        case Filter(target=target, name="default" | "d") if target is not None:
+            return (target, *choices(node))
+        case Filter(target=target, name="join", arguments=arguments) if target is not None:
             return (target, *arguments[:1])
         case Filter(target=target, name=name) if target is not None and name in _KEEPING:
             return (target,)
@@ -54,4 +73,4 @@ def _kept(node: Expression) -> tuple[Expression, ...]:
         case Call(function=Name() as function):
             return (function,)
         case _:
-            return ()
+            return choices(node)
