@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from promptls.syntax.jinja.bindings import read_defined_name
 from promptls.syntax.jinja.expressions import ExpressionParser
 from promptls.syntax.jinja.nodes import ImportedName, Statement
@@ -10,53 +12,33 @@ from promptls.text.span import Span
 
 def read_include(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
     """`include`, with what it hands on of the context."""
-    template = parser.expression()
-    ignored = False
-    if parser.at_name("ignore"):
-        parser.advance()
-        ignored = parser.skip_name("missing")
-    context = _context(parser, default=True)
-    return Statement(
-        keyword,
-        span,
-        expressions=(template,),
-        template=template,
-        ignore_missing=ignored,
-        with_context=context,
-    )
+    statement = read_extends(parser, keyword, span)
+    ignored = parser.skip_name("ignore") and parser.skip_name("missing")
+    return replace(statement, ignore_missing=ignored, with_context=_context(parser, default=True))
 
 
 def read_extends(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
-    """`extends`."""
+    """`extends`, and what the other tags begin with: the template that is named."""
     template = parser.expression()
     return Statement(keyword, span, expressions=(template,), template=template)
 
 
 def read_import(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
     """`import … as …`."""
-    template = parser.expression()
+    statement = read_extends(parser, keyword, span)
     if not parser.skip_name("as"):
         parser.missing("`as`")
     name, name_span = read_defined_name(parser, "the name to import as")
     context = _context(parser, default=False)
-    return Statement(
-        keyword,
-        span,
-        expressions=(template,),
-        template=template,
-        name=name,
-        name_span=name_span,
-        with_context=context,
-    )
+    return replace(statement, name=name, name_span=name_span, with_context=context)
 
 
 def read_from(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
     """`from … import …`, with the names that it imports and what they are called here."""
-    template = parser.expression()
+    statement = read_extends(parser, keyword, span)
     if not parser.skip_name("import"):
         parser.missing("`import`")
     imported: list[ImportedName] = []
-    context = False
     while parser.token.kind == "name":
         if parser.at_name("with", "without") and _context_follows(parser):
             break
@@ -70,15 +52,7 @@ def read_from(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
             break
     if not imported:
         parser.missing("a name to import")
-    context = _context(parser, default=False)
-    return Statement(
-        keyword,
-        span,
-        expressions=(template,),
-        template=template,
-        imported=tuple(imported),
-        with_context=context,
-    )
+    return replace(statement, imported=tuple(imported), with_context=_context(parser, default=False))
 
 
 def _context_follows(parser: ExpressionParser) -> bool:
