@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from promptls.meaning.bare_parts import has_keys_of_prompts, is_file_like, is_prompt_like
 from promptls.meaning.header_text import begins_header
+from promptls.meaning.object_marks import are_of_object
 from promptls.meaning.parts import Part, chunk_items
 from promptls.meaning.usual_frame import in_usual_frame
 from promptls.syntax.chunk import Chunk
@@ -61,7 +62,7 @@ def kind_of(source: Source, *, has_header: bool) -> Kind:
         # What stands below is the header that is being written, and no prompt object.
         return Kind.PARTS
     keys = top_keys(source)
-    if "instruction" in keys and not {"hosts", "tasks"} & keys:
+    if "instruction" in keys and are_of_object(keys):
         return Kind.OBJECT
     if keys & _EVALUATION_MARKS and keys <= set(EVALUATION_KEYS) | _EVALUATION_MARKS | _OBJECT_KEYS:
         return Kind.EVALUATION
@@ -72,6 +73,11 @@ def kind_of(source: Source, *, has_header: bool) -> Kind:
     if has_header or _DASHED_PART.search(source.first_chunk.text) or _has_indented_parts(source.first_chunk):
         return Kind.PARTS
     return Kind.OTHER
+
+
+def chosen_kind(source: Source) -> Kind:
+    """The kind of a file that somebody says is a prompt, although it does not look like one."""
+    return Kind.OBJECT if "instruction" in top_keys(source) else Kind.PARTS
 
 
 def _is_header_open(source: Source) -> bool:
@@ -114,9 +120,9 @@ def top_keys(source: Source) -> frozenset[str]:
 
 
 def _list_kind(source: Source, *, has_header: bool) -> Kind:
-    found = _item_counts(source.root)
     if has_header:
         return Kind.PARTS
+    found = _item_counts(source.root)
     if not found.likely or found.unlikely > _MOST_OTHERS * (found.likely + found.unlikely):
         return Kind.OTHER
     return Kind.PARTS if found.prompts or not (found.files or found.unlikely > found.texts) else Kind.OTHER

@@ -83,4 +83,5 @@ RULE = Rule(
     kinds=PARTS_KINDS,
     check_chunk=check_chunk,
     reads_prose=False,
+    reads_values=False,
 )

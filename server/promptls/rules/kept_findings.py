@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from promptls.meaning.contents import before_typing
+from promptls.meaning.contents import before_printing, before_typing
 from promptls.meaning.header import Declarations
 from promptls.meaning.kind import Kind
 from promptls.rules.aspects import same
@@ -41,6 +41,8 @@ class Choice:
     """The rules for chunks that look at all of their text."""
     around_prose: tuple[Chosen, ...]
     """The rules for chunks that find the same whatever the prose says."""
+    around_values: tuple[Chosen, ...]
+    """The rules for chunks that find the same whatever the prose says and prints."""
     in_declared: tuple[Chosen, ...]
     in_names: tuple[Chosen, ...]
     in_examples: tuple[Chosen, ...]
@@ -57,7 +59,11 @@ def in_chunks(piece: Piece, choice: Choice) -> Found:
     if isinstance(known, tuple) and known[0] is choice:
         return known[1]  # type: ignore[no-any-return]  # put there below
     if isinstance(piece, Chunk):
-        found = (*_around_prose(piece, choice), *_in_chunk(piece, choice, choice.in_prose))
+        found = (
+            *_unless_typed(piece, choice, choice.around_values, before_printing),
+            *_unless_typed(piece, choice, choice.around_prose, before_typing),
+            *_in_chunk(piece, choice, choice.in_prose),
+        )
     elif (
         _is_still_clean(piece, in_chunks, choice)
         and piece.before
@@ -82,16 +88,19 @@ def _in_chunk(chunk: Chunk, choice: Choice, rules: tuple[Chosen, ...]) -> Found:
     )
 
 
-def _around_prose(chunk: Chunk, choice: Choice) -> Found:
-    """What those rules find that do not look at prose: the same as before where only prose was typed."""
-    former = before_typing(chunk)
-    known = former.kept.get(_around_prose) if former is not None else None
+def _unless_typed(
+    chunk: Chunk, choice: Choice, rules: tuple[Chosen, ...], before: Callable[[Chunk], Chunk | None]
+) -> Found:
+    """What those rules find: the same as in the chunk `before` the typing that they do not look at."""
+    key = (_unless_typed, before)
+    former = before(chunk)
+    known = former.kept.get(key) if former is not None else None
     found: Found | None = None
     if isinstance(known, tuple) and known[0] is choice and chunk.before is not None:
         found = moved(known[1], chunk.before.edited, chunk.before.growth)
     if found is None:
-        found = _in_chunk(chunk, choice, choice.around_prose)
-    chunk.kept[_around_prose] = (choice, found)
+        found = _in_chunk(chunk, choice, rules)
+    chunk.kept[key] = (choice, found)
     return found
 
 

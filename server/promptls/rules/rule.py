@@ -146,7 +146,7 @@ class Rule:
     at one example at a time. `check_rendering` looks at what a file was rendered to, once the typing pauses. `looks_at` are all the aspects of a
     file that `check` looks at (`aspects.py`); none where it is to look at each change. `reads_prose`
     is false where `check_chunk` and `check_names` find the same whatever the prose between the tags of a
-    content says.
+    content says; `reads_values` too where `check_chunk` finds the same whatever is printed in lines of prose.
     """
 
     name: str
@@ -158,6 +158,7 @@ class Rule:
     looks_at: tuple[Aspect, ...] = ()
     check_chunk: Callable[[Chunk, Project], Iterable[Finding]] | None = None
     reads_prose: bool = True
+    reads_values: bool = True
     check_declared: Callable[[Chunk, Declarations, Project], Iterable[Finding]] | None = None
     check_names: CheckNames | None = None
     check_examples: CheckExamples | None = None

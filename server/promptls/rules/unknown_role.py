@@ -103,4 +103,5 @@ RULE = Rule(
     looks_at=(_BOUND.aspect, names),
     check_chunk=check_chunk,
     reads_prose=False,
+    reads_values=False,
 )
