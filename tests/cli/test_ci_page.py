@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from promptls.cli.check import FORMATS
+from promptls.cli.commands.check import FORMATS
 from promptls.cli.main import main
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

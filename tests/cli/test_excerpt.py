@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.cli.excerpt import WIDEST, excerpt
+from promptls.cli.reports.excerpt import WIDEST, excerpt
 from promptls.text.span import Span
 
 

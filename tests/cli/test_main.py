@@ -11,7 +11,7 @@ import pytest
 
 from promptls import __version__
 from promptls.cli import main as entry
-from promptls.cli import server
+from promptls.cli.commands import server
 from promptls.cli.main import COMMANDS, main
 from promptls.text.failure import Failure, FilePlace, WrongUse
 
@@ -35,7 +35,7 @@ def test_importing_the_entry_point_loads_no_component() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_of_commands_says_what_each_module_says(name: str) -> None:
-    command = importlib.import_module(f"promptls.cli.{name}")
+    command = importlib.import_module(f"promptls.cli.commands.{name}")
     assert COMMANDS[name] == command.SUMMARY
 
 

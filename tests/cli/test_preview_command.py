@@ -11,10 +11,10 @@ from websockets.asyncio.client import connect
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import InvalidStatus
 
-from promptls.cli import page_server
-from promptls.cli.live_preview import LivePreview
 from promptls.cli.main import main
-from promptls.cli.page_server import Page, serving
+from promptls.cli.pages import page_server
+from promptls.cli.pages.live_preview import LivePreview
+from promptls.cli.pages.page_server import Page, serving
 from promptls.preview.choice import Choice
 from promptls.rendering.limits import Limits
 from promptls.rendering.worker import RenderWorker

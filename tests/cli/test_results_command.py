@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from promptls.cli import page_server
-from promptls.cli.live_results import LiveResults
 from promptls.cli.main import main
-from promptls.cli.page_server import Page
+from promptls.cli.pages import page_server
+from promptls.cli.pages.live_results import LiveResults
+from promptls.cli.pages.page_server import Page
 from promptls.results_view.client import ResultsProcess
 from support.experiment_folder import Folder
 from support.page_reader import Reader, reading_page, write_pages

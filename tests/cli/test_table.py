@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.cli.table import Column, Row, table
+from promptls.cli.output.table import Column, Row, table
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.cli import terminal
+from promptls.cli.output import terminal
 from promptls.text.failure import FilePlace
 
 

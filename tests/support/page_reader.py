@@ -11,7 +11,7 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
-from promptls.cli.page_server import Page, serving
+from promptls.cli.pages.page_server import Page, serving
 
 PATIENCE = 20.0
 """Seconds for one message."""

@@ -1,1 +1,1 @@
-"""The command line, one command a file."""
+"""The command line: `main.py` picks the command, and each folder says what is in it."""

@@ -1,6 +1,6 @@
 """The entry point of the command line: picks the command, and turns every outcome into an exit code.
 
-A command is a module of this package with `SUMMARY`, `DESCRIPTION`, `add_arguments(parser)`
+A command is a module of the folder `commands` with `SUMMARY`, `DESCRIPTION`, `add_arguments(parser)`
 and `execute(arguments)`. Only the module of the chosen command is imported, so that the
 language server does not load what a rendering needs, nor the other way round.
 """
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
 from promptls import __version__
-from promptls.cli import terminal
+from promptls.cli.output import terminal
 from promptls.text.failure import Failure, FilePlace, WrongUse
 
 if TYPE_CHECKING:
@@ -124,9 +124,9 @@ def _refuse_near_miss(option: str) -> None:
 
 
 def _run_command(name: str, words: list[str]) -> int:
-    from promptls.cli.options import Parser
+    from promptls.cli.input.options import Parser
 
-    command = cast("Command", importlib.import_module(f"promptls.cli.{name}"))
+    command = cast("Command", importlib.import_module(f"promptls.cli.commands.{name}"))
     parser = Parser(prog=f"promptls {name}", description=command.DESCRIPTION)
     command.add_arguments(parser)
     try:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from promptls.cli.checked import region_of, repository_path
-from promptls.cli.terminal import shown_path
+from promptls.cli.checking.checked import region_of, repository_path
+from promptls.cli.output.terminal import shown_path
 from promptls.text.counted import counted
 
 if TYPE_CHECKING:
-    from promptls.cli.checked import Checked, CheckedFile
+    from promptls.cli.checking.checked import Checked, CheckedFile
     from promptls.rules.rule import Finding, Severity
 
 _COMMANDS: Final[dict[Severity, str]] = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from promptls.cli.checked import region_of, repository_path
+from promptls.cli.checking.checked import region_of, repository_path
 from promptls.text.xml_text import xml_text
 
 if TYPE_CHECKING:
-    from promptls.cli.checked import Checked, CheckedFile
+    from promptls.cli.checking.checked import Checked, CheckedFile
     from promptls.rules.rule import Finding
 
 

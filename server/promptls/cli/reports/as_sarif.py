@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from promptls import __version__
-from promptls.cli.checked import region_of, repository_path
-from promptls.cli.fingerprint import fingerprints
-from promptls.cli.terminal import json_text
+from promptls.cli.checking.checked import region_of, repository_path
+from promptls.cli.checking.fingerprint import fingerprints
+from promptls.cli.output.terminal import json_text
 
 if TYPE_CHECKING:
-    from promptls.cli.checked import Checked, CheckedFile
+    from promptls.cli.checking.checked import Checked, CheckedFile
     from promptls.rules.rule import Finding, Fix, RelatedPlace, Rule, Severity
     from promptls.text.span import Span
     from promptls.workspace.project_settings import SettingsProblem
@@ -27,7 +27,7 @@ _LEVELS: Final[dict[Severity, str]] = {
     "information": "note",
     "hint": "note",
 }
-# The digits are those of `promptls.cli.fingerprint`; another way to make them gets another name.
+# The digits are those of `promptls.cli.checking.fingerprint`; another way to make them gets another name.
 _FINGERPRINT: Final = "promptlsFinding/v1"
 
 

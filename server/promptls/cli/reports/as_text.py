@@ -7,8 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from promptls.cli.excerpt import excerpt
-from promptls.cli.terminal import Colour, paint, shown_path
+from promptls.cli.output.terminal import Colour, paint, shown_path
+from promptls.cli.reports.excerpt import excerpt
 from promptls.text.counted import counted
 from promptls.text.failure import FilePlace
 from promptls.text.lines import line_starts, place_of
@@ -17,7 +17,7 @@ from promptls.text.span import Span
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from promptls.cli.checked import Checked, CheckedFile
+    from promptls.cli.checking.checked import Checked, CheckedFile
     from promptls.rules.rule import Finding, RelatedPlace, Severity
     from promptls.workspace.project_settings import SettingsProblem
 

@@ -1,0 +1,1 @@
+"""What `promptls check` found, before a form of report is made of it."""

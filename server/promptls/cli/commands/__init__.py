@@ -1,0 +1,1 @@
+"""The commands, one a file: its options, what it asks of the rooms below, and how the answer is laid out."""

@@ -1,0 +1,149 @@
+"""`promptls classes`: how well a run finds each class, and which classes it takes for which."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from promptls.cli.output.table import Column, Row, table
+from promptls.cli.output.terminal import paint, print_json
+from promptls.text.counted import counted
+
+if TYPE_CHECKING:
+    from promptls.experiments.class_scores import Classification
+
+SUMMARY = "report precision, recall and F1 of each class"
+
+DESCRIPTION = """\
+Reports of each class how often it is right where the model says it (precision), how much of
+it is found (recall) and both in one number (F1), and which classes are taken for which.
+
+A RUN is the path of its table or manifest, its name, or a prompt file: its last run.
+Without options, every column of the data set is compared with the key of the same name in the
+answers (`labels` with `predicted_labels`), else the column `expected` with the response.
+
+examples:
+  promptls classes triage.yml.j2                              every class that the answers have
+  promptls classes triage.yml.j2 --expected priority
+  promptls classes RUN --expected label --field ticket.label  a field of answers in JSON
+  promptls classes RUN --expected human --predicted polite    a judge against people
+
+Cells that name several classes, separated by `;`, count for each of them.
+Definitions are those of scikit-learn's `classification_report`.
+
+exit codes: 0 reported, 1 a run cannot be read, 2 wrong use"""
+
+_LONGEST_NAME = 32
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the run, its columns and the output's form."""
+    parser.add_argument("run", metavar="RUN", help="the run: a table, a name, or a prompt file")
+    parser.add_argument("--expected", metavar="COLUMN", help="the column with the right classes")
+    parser.add_argument(
+        "--predicted", metavar="COLUMN", help="the column with the model's classes, or a metric's"
+    )
+    parser.add_argument("--field", metavar="FIELD", help="the field of a response in JSON: `a.b` is b of a")
+    parser.add_argument("--json", action="store_true", help="print the reports as JSON")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Prints the reports."""
+    from promptls.experiments.classification import classifications
+    from promptls.experiments.find_run import find_run
+
+    run = find_run(arguments.run)
+    reports = classifications(
+        run, expected=arguments.expected, predicted=arguments.predicted, field=arguments.field
+    )
+    if arguments.json:
+        print_json({"run": run.name, "reports": [asdict(report) for report in reports]})
+        return 0
+    for number, report in enumerate(reports):
+        if number:
+            print()
+        _print(report)
+    return 0
+
+
+def _print(report: Classification) -> None:
+    model = f", {report.model}" if report.model else ""
+    print(paint(f"{report.predicted} against {report.expected}{model}", "bold"))
+    left_out = [
+        f"{counted(number, 'row')} {words}"
+        for number, words in (
+            (report.failed, "failed"),
+            (report.unlabelled, "without an expected class"),
+        )
+        if number
+    ]
+    unanswered = f", {report.unanswered} of them without a class" if report.unanswered else ""
+    print(
+        f"{counted(report.rows, 'row')}{unanswered}: {_percent(report.accuracy)} are right"
+        + (f" (left out: {', '.join(left_out)})" if left_out else "")
+    )
+    if not report.classes:
+        return
+    print()
+    print(_scores(report))
+    if report.confusion:
+        print()
+        print(_confusion(report))
+
+
+def _scores(report: Classification) -> str:
+    columns = [
+        Column("class"),
+        *(Column(name, "right") for name in ("precision", "recall", "F1", "rows", "said")),
+    ]
+    rows = [
+        Row(
+            [
+                _short(score.name),
+                _percent(score.precision) if score.predicted else "-",
+                _percent(score.recall) if score.support else "-",
+                _percent(score.f1),
+                str(score.support),
+                str(score.predicted),
+            ],
+            None if score.support else "dim",
+        )
+        for score in report.classes
+    ]
+    averages = [
+        Row(
+            [
+                f"{each.name} average",
+                _percent(each.precision),
+                _percent(each.recall),
+                _percent(each.f1),
+                "",
+                "",
+            ]
+        )
+        for each in report.averages
+        # With one class a row it is what the first line says.
+        if report.several or each.name != "micro"
+    ]
+    return table(columns, [*rows, *averages])
+
+
+def _confusion(report: Classification) -> str:
+    columns = [Column("expected \\ said"), *(Column(name, "right") for name in map(_short, report.names))]
+    rows = [
+        Row([_short(name), *(str(count) if count else "·" for count in counts)])
+        for name, counts in zip(report.names, report.confusion, strict=True)
+        if any(counts)
+    ]
+    return table(columns, rows)
+
+
+def _short(name: str) -> str:
+    """A class as a column's name: a model that writes sentences makes each of them a class."""
+    line = " ".join(name.split())
+    return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 1]}…"
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.0f} %"

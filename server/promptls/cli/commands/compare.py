@@ -1,0 +1,162 @@
+"""`promptls compare`: runs, row by row, with honest statistics."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from promptls.cli.input.options import whole_number
+from promptls.cli.output.table import Column, Row, table
+from promptls.cli.output.terminal import Colour, paint, print_json, shown_path
+
+if TYPE_CHECKING:
+    from promptls.experiments.comparison import Comparison, MetricComparison
+    from promptls.experiments.history import RunSummary
+
+SUMMARY = "compare runs of an experiment"
+
+DESCRIPTION = """\
+Compares runs row by row with the first one, and says of each whether it is better, or
+whether the difference may as well be chance, and how many rows would be needed to know.
+
+A RUN is the path of its table or manifest, its name, or a prompt file: its last run.
+
+examples:
+  promptls compare triage_v1.yml.j2 triage_v2.yml.j2
+  promptls compare 20261121-101500-triage_v2 20261121-103000-triage_v2
+  promptls compare triage_v1.yml.j2 triage_v2.yml.j2 triage_v3.yml.j2
+  promptls compare experiments/20261121-101500-a.csv experiments/20261121-103000-b.csv --json
+  promptls compare main.csv branch.csv --fail-on-regression     in CI
+
+The interval comes from a bootstrap over the rows; p from McNemar's exact test for scores of
+two values, else from a permutation test. p is the chance of a difference like this, if the
+two were equally good; below 0.05 the difference is called real. Where several differences are
+looked at, each p is corrected for their number (Holm). The repeats of a row count as one row.
+
+exit codes: 0 compared, 1 a run cannot be read, or got worse with --fail-on-regression, 2 wrong use"""
+
+# Changed rows that are shown unless the caller says otherwise.
+SHOWN_ROWS = 10
+
+_COLOURS: dict[str, Colour] = {"better": "green", "worse": "red", "undecided": "yellow"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the runs and the output's form."""
+    parser.add_argument("before", metavar="RUN", help="the run that the others are compared with")
+    parser.add_argument("after", metavar="RUN", nargs="+", help="the runs that may be better")
+    parser.add_argument(
+        "--rows", metavar="N", type=whole_number, default=SHOWN_ROWS, help="show N changed rows, not 10"
+    )
+    parser.add_argument(
+        "--fail-on-regression",
+        action="store_true",
+        help="exit with 1 when a metric is worse, beyond what chance explains",
+    )
+    parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Compares and prints; 1 where a run is worse and the caller wants to know."""
+    from promptls.experiments.comparison import compare_with
+    from promptls.experiments.find_run import find_run
+
+    comparisons = compare_with(
+        find_run(arguments.before, whole=True), [find_run(run, whole=True) for run in arguments.after]
+    )
+    if arguments.json:
+        print_json({"comparisons": [_as_json(comparison) for comparison in comparisons]})
+        return _exit_code(arguments, comparisons)
+    for number, comparison in enumerate(comparisons):
+        if number:
+            print()
+        _print_comparison(comparison, arguments.rows)
+        if comparison.before.results == comparison.after.results:
+            remedy = f"`promptls history {shown_path(comparison.after.prompt)}` lists the others"
+            print(f"note: this is one run, compared with itself; {remedy}", file=sys.stderr)
+    return _exit_code(arguments, comparisons)
+
+
+def _exit_code(arguments: argparse.Namespace, comparisons: Sequence[Comparison]) -> int:
+    if not arguments.fail_on_regression:
+        return 0
+    worse = [
+        metric for comparison in comparisons for metric in comparison.metrics if metric.verdict == "worse"
+    ]
+    for metric in worse:
+        print(paint(f"{metric.metric}: {metric.words}", "red", sys.stderr), file=sys.stderr)
+    return int(bool(worse))
+
+
+def _print_comparison(comparison: Comparison, shown_rows: int) -> None:
+    for label, run in (("before", comparison.before), ("after", comparison.after)):
+        print(f"{label + ':':<7} {_described(run)}")
+    print()
+    columns = [
+        Column("metric"),
+        Column(comparison.before_name, "right"),
+        Column(comparison.after_name, "right"),
+        Column("rows", "right"),
+        Column("verdict"),
+    ]
+    print(table(columns, [_metric_row(metric) for metric in comparison.metrics]))
+    print()
+    for metric in comparison.metrics:
+        print(f"{paint(metric.metric, 'bold')}: {metric.words}")
+    for note in comparison.notes:
+        print(paint(f"note: {note}", "yellow"))
+    _print_changes(comparison, shown_rows)
+
+
+def _print_changes(comparison: Comparison, shown_rows: int) -> None:
+    if not comparison.changes:
+        print("\nno row has changed its score")
+        return
+    better = sum(change.better for change in comparison.changes)
+    print(f"\nscores that changed: {better} got better, {len(comparison.changes) - better} got worse")
+    columns = [Column("row"), Column("metric"), Column(comparison.before_name), Column(comparison.after_name)]
+    # What got worse is what one wants to read first.
+    ordered = sorted(comparison.changes, key=lambda change: change.better)
+    rows = [
+        Row([change.id, change.metric, change.before, change.after], "green" if change.better else "red")
+        for change in ordered[:shown_rows]
+    ]
+    print(table(columns, rows))
+    if len(ordered) > shown_rows:
+        print(paint(f"… and {len(ordered) - shown_rows} more (`--rows` shows more)", "dim"))
+
+
+def _described(run: RunSummary) -> str:
+    stale = ", the prompt has changed since" if run.stale else ""
+    return f"{paint(run.name, 'bold')} ({shown_path(run.prompt)}, {' + '.join(run.models)}{stale})"
+
+
+def _metric_row(metric: MetricComparison) -> Row:
+    found = metric.difference
+    verdict = "cannot be told apart" if metric.verdict == "undecided" else metric.verdict
+    cells = [
+        metric.metric,
+        _score(metric.kind, found.before),
+        _score(metric.kind, found.after),
+        str(found.pairs),
+        verdict,
+    ]
+    return Row(cells, _COLOURS[metric.verdict])
+
+
+def _score(kind: str, value: float) -> str:
+    return f"{value * 100:.0f} %" if kind == "discrete" else f"{value:.3g}"
+
+
+def _as_json(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "before": {"run": comparison.before.name, "name": comparison.before_name},
+        "after": {"run": comparison.after.name, "name": comparison.after_name},
+        "rows": comparison.pairs,
+        "metrics": [asdict(metric) for metric in comparison.metrics],
+        "changes": [change._asdict() for change in comparison.changes],
+        "notes": list(comparison.notes),
+    }

@@ -1,0 +1,70 @@
+"""`promptls doctor`: what was found, and what is missing."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptls.cli.output.terminal import Colour, paint, print_json
+from promptls.text.counted import counted
+
+if TYPE_CHECKING:
+    from promptls.features.diagnosis import Check, State
+
+SUMMARY = "say what was found, and what is missing"
+
+DESCRIPTION = """\
+Looks at everything that promptls needs or can use: Python and its packages, the
+encodings, the embedded model, the settings of the current folder, keys, editors.
+What is missing is shown with what to do about it. Keys are named, never shown.
+
+examples:
+  promptls doctor               for people
+  promptls doctor --json        for a bug report or a program
+
+exit codes: 0 when all that is needed is there, 1 when something of it is broken"""
+
+_MARKS: dict[State, tuple[str, Colour]] = {
+    "fine": ("✓", "green"),
+    "absent": ("·", "dim"),
+    "broken": ("✗", "red"),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the output's form."""
+    parser.add_argument("--json", action="store_true", help="print the checks as JSON")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Prints every check; 1 when something needed is broken."""
+    from promptls.features.diagnosis import diagnose
+
+    checks = diagnose(Path.cwd())
+    broken = [check for check in checks if check.state == "broken"]
+    if arguments.json:
+        print_json([asdict(check) for check in checks])
+        return int(bool(broken))
+    width = max(len(check.name) for check in checks)
+    for topic, group in groupby(checks, key=lambda check: check.topic):
+        print(paint(topic, "bold"))
+        for check in group:
+            print(_line(check, width))
+        print()
+    print(_conclusion(len(broken)))
+    return int(bool(broken))
+
+
+def _line(check: Check, width: int) -> str:
+    mark, colour = _MARKS[check.state]
+    line = f"  {paint(mark, colour)} {check.name:<{width}}  {check.detail}"
+    return f"{line}\n    {' ' * width}  → {check.remedy}" if check.remedy else line
+
+
+def _conclusion(broken: int) -> str:
+    if not broken:
+        return "Everything that promptls needs is there."
+    return f"{counted(broken, 'thing')} to mend."

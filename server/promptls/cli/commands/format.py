@@ -1,0 +1,184 @@
+"""`promptls format`: one layout for prompt files, which never changes what they render to."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from promptls.cli.output.terminal import error, paint, print_json, shown_path
+from promptls.text.counted import counted
+from promptls.text.failure import Failure, FilePlace, WrongUse
+
+if TYPE_CHECKING:
+    from promptls.workspace.snapshot import Snapshot
+
+SUMMARY = "lay out prompt files in one style"
+
+DESCRIPTION = """\
+Lays out prompt files: one space inside Jinja tags and around their operators, one space
+behind the colon of a key, part keys two columns in, no white space at the ends of lines,
+and one blank line at most between parts. The text of the prompts is never touched: what
+a file renders to is the same before and after, and where that is not sure, the file's
+text stays. Files that are no prompts are left alone, and so are files with errors of
+syntax, which are named.
+
+examples:
+  promptls format                    every prompt below this folder
+  promptls format prompts/ a.yml.j2  a folder and a file
+  promptls format --check            change nothing; say which files would change
+  promptls format --diff             change nothing; show what would change
+  promptls format - < a.yml.j2       from the standard input to the standard output
+
+exit codes: 0 done, or nothing to do; 1 with --check or --diff a file would change, or a
+file has errors of syntax; 2 wrong use"""
+
+_STDIN = "-"
+Outcome = Literal["formatted", "unchanged", "refused", "no prompt"]
+
+
+class FormattedFile(NamedTuple):
+    """A file's text before and after, and what became of it; `place` and `reason` say why it was refused."""
+
+    path: str
+    before: str
+    after: str
+    outcome: Outcome
+    reason: str = ""
+    place: FilePlace | None = None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the paths, and what is done in place of writing."""
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="files and folders (default: this folder); - for the input"
+    )
+    parser.add_argument("--check", action="store_true", help="write nothing, and say what would change")
+    parser.add_argument("--diff", action="store_true", help="write nothing, and show what would change")
+    parser.add_argument(
+        "--stdin-filename", metavar="NAME", default="stdin.yml.j2", help="the name of the file read from -"
+    )
+    parser.add_argument("--json", action="store_true", help="print what became of each file as JSON")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Formats every chosen file; 1 where one would change and is not to, or cannot be formatted."""
+    only_look = arguments.check or arguments.diff
+    if _STDIN in arguments.paths:
+        if len(arguments.paths) > 1 or arguments.json:
+            raise WrongUse("`-` stands alone: it reads one file from the standard input")
+        return _format_input(arguments)
+    from promptls.cli.input.chosen_files import choose
+
+    chosen = choose(arguments.paths)
+    files = [_formatted(chosen.snapshot, path) for path in chosen.all()]
+    if not only_look:
+        files = [_written(file) for file in files]
+    _report(files, arguments)
+    refused = any(file.outcome == "refused" for file in files)
+    return int(refused or (only_look and any(file.outcome == "formatted" for file in files)))
+
+
+def _formatted(snapshot: Snapshot, path: str) -> FormattedFile:
+    from promptls.features.formatting import file_edits
+    from promptls.formatting.frame import applied
+    from promptls.meaning.kind import Kind
+
+    template = snapshot.template(path)
+    kind = snapshot.kind(path)
+    if template is None or kind is Kind.OTHER:
+        return FormattedFile(path, "", "", "no prompt")
+    text = template.source.text
+    problems = [each for each in template.syntax_problems if kind is not Kind.TEXT or each.language != "yaml"]
+    if problems:
+        problem = problems[0]
+        place = FilePlace(path, *template.source.place(problem.span.start))
+        return FormattedFile(path, text, text, "refused", problem.message, place)
+    after = applied(text, file_edits(snapshot, path))
+    return FormattedFile(path, text, after, "unchanged" if after == text else "formatted")
+
+
+def _written(file: FormattedFile) -> FormattedFile:
+    """The file once it is on the disk; refused where it cannot be written."""
+    from promptls.cli.output.rewrite import rewrite
+
+    if file.outcome != "formatted":
+        return file
+    try:
+        rewrite(file.path, file.before, file.after)
+    except Failure as failure:
+        return file._replace(outcome="refused", reason=failure.message, place=failure.place)
+    except OSError as failure:
+        reason = f"it cannot be written: {failure.strerror or failure}"
+        return file._replace(outcome="refused", reason=reason, place=FilePlace(file.path))
+    return file
+
+
+def _report(files: Sequence[FormattedFile], arguments: argparse.Namespace) -> None:
+    from promptls.cli.output.rewrite import diff
+
+    if arguments.json:
+        print_json(
+            {
+                "files": [
+                    {"path": shown_path(file.path), "outcome": file.outcome, "reason": file.reason or None}
+                    for file in files
+                ]
+            }
+        )
+        return
+    only_look = arguments.check or arguments.diff
+    for file in files:
+        if file.outcome == "formatted":
+            if arguments.diff:
+                print(diff(shown_path(file.path), file.before, file.after), end="")
+            else:
+                print(f"{'would format' if only_look else 'formatted'} {shown_path(file.path)}")
+        elif file.outcome == "refused":
+            error(f"left as it is: {file.reason}", file.place, "mend it, and format again")
+    print(_conclusion(files, only_look=only_look), file=sys.stderr if arguments.diff else sys.stdout)
+
+
+def _conclusion(files: Sequence[FormattedFile], *, only_look: bool) -> str:
+    outcomes = Counter(file.outcome for file in files)
+    said: tuple[tuple[Outcome, str], ...] = (
+        ("formatted", "would change" if only_look else "changed"),
+        ("unchanged", "laid out already"),
+        ("refused", "left with errors"),
+    )
+    shown = [
+        f"{counted(outcomes[outcome], 'prompt')} {words}" for outcome, words in said if outcomes[outcome]
+    ]
+    others = outcomes["no prompt"]
+    left_alone = f" ({counted(others, 'other file')} left alone)" if others else ""
+    if not shown:
+        return f"There is no prompt here{left_alone}."
+    return paint(", ".join(shown), "bold") + f"{left_alone}."
+
+
+def _format_input(arguments: argparse.Namespace) -> int:
+    """Formats the standard input; text that is no prompt, or has errors, comes out as it went in."""
+    from promptls.cli.output.rewrite import diff
+    from promptls.workspace.workspace import Workspace
+
+    try:
+        text = sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as failure:
+        raise Failure("the standard input is no UTF-8", remedy="save the file as UTF-8") from failure
+    path = str(Path(arguments.stdin_filename).absolute())
+    workspace = Workspace([Path.cwd()])
+    workspace.open(path, text, 1)
+    file = _formatted(workspace.snapshot, path)
+    changed = file.outcome == "formatted"
+    if file.outcome == "refused":
+        error(f"left as it is: {file.reason}", file.place, "mend it, and format again")
+    if arguments.diff and changed:
+        print(diff(arguments.stdin_filename, text, file.after), end="")
+    elif not arguments.check and not arguments.diff:
+        sys.stdout.flush()
+        sys.stdout.buffer.write((file.after if changed else text).encode("utf-8"))
+        sys.stdout.buffer.flush()
+    return int(file.outcome == "refused" or (changed and (arguments.check or arguments.diff)))

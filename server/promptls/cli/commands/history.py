@@ -1,0 +1,139 @@
+"""`promptls history`: the runs of a prompt or of a project, the newest first."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptls.cli.input.options import whole_number
+from promptls.cli.output.table import Column, Row, table
+from promptls.cli.output.terminal import Colour, paint, print_json, shown_path
+from promptls.text.counted import counted
+from promptls.text.failure import FilePlace, WrongUse
+
+if TYPE_CHECKING:
+    from promptls.experiments.run_index import KnownRun
+
+SUMMARY = "list the runs of experiments"
+
+DESCRIPTION = """\
+Lists the runs of a prompt file, or of the whole project, the newest first: also those that
+are going on, were cancelled or were killed, with how far they came.
+
+examples:
+  promptls history                            every run of this project
+  promptls history triage.yml.j2              those of one prompt
+  promptls history triage.yml.j2 --same-text  those of the prompt exactly as it is now
+  promptls history --json | jq '.[0].values'
+
+exit codes: 0 listed, 1 nothing was found, 2 wrong use"""
+
+# Runs that are shown unless the caller says otherwise.
+SHOWN = 20
+
+# Characters of a commit that people read.
+COMMIT = 8
+
+_COLOURS: dict[str, Colour] = {"running": "cyan", "stopped": "yellow"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the prompt, and which of its runs are listed."""
+    parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="the prompt file, or a folder")
+    parser.add_argument("--experiment", metavar="NAME", help="only runs of this experiment")
+    parser.add_argument(
+        "--same-text",
+        action="store_true",
+        help="only runs of the text as it is now, whatever the file's name",
+    )
+    parser.add_argument("--most", metavar="N", type=whole_number, default=SHOWN, help="list N runs, not 20")
+    parser.add_argument("--json", action="store_true", help="print the runs as JSON")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Prints the runs; 1 where there is none."""
+    from promptls.experiments.run_index import known_runs
+
+    file: Path | None = arguments.file
+    prompt = None if file is None or file.is_dir() else file
+    if prompt is not None and not prompt.is_file():
+        raise WrongUse("the prompt file does not exist", FilePlace(prompt), "check the path")
+    if arguments.same_text and prompt is None:
+        raise WrongUse("`--same-text` needs a prompt file", remedy="name one: `promptls history FILE`")
+    text = prompt.read_bytes().decode("utf-8", "surrogateescape") if arguments.same_text and prompt else None
+    runs = known_runs(
+        _folder(file),
+        prompt=None if text is not None else prompt,
+        experiment=arguments.experiment,
+        same_text=text,
+        most=arguments.most,
+    )
+    if arguments.json:
+        print_json([asdict(run) for run in runs])
+    elif runs:
+        _print(runs)
+    else:
+        of = f" of an experiment `{arguments.experiment}`" if arguments.experiment else ""
+        print(f"no run{of} yet: promptls run FILE")
+    return int(not runs)
+
+
+def _folder(file: Path | None) -> Path:
+    from promptls.experiments.results_folder import results_folder
+
+    if file is not None and not file.is_dir():
+        return results_folder(file)
+    folder = file or Path.cwd()
+    return folder if folder.name == "experiments" else results_folder(folder.absolute() / "any")
+
+
+def _print(runs: list[KnownRun]) -> None:
+    metrics = list(dict.fromkeys(name for run in runs for name in run.scores))
+    columns = [
+        Column("run"),
+        Column("prompt"),
+        Column("model"),
+        Column("rows", "right"),
+        *(Column(name, "right") for name in metrics),
+        Column("seconds", "right"),
+        Column("commit"),
+        Column(""),
+    ]
+    print(table(columns, [_row(run, metrics) for run in runs]))
+    stopped = next((run for run in runs if run.status == "stopped"), None)
+    if stopped is not None:
+        print(paint(f"\ngo on with one that stopped: promptls run --resume {stopped.name}", "dim"))
+
+
+def _row(run: KnownRun, metrics: list[str]) -> Row:
+    rows = f"{run.done:,}" if run.done == run.rows else f"{run.done:,} of {run.rows:,}"
+    commit = (run.commit or "")[:COMMIT] + ("*" if run.dirty else "")
+    cells = [
+        run.name,
+        shown_path(run.prompt),
+        " + ".join(run.models),
+        rows,
+        *(run.scores.get(name, "") for name in metrics),
+        "" if run.seconds is None else f"{run.seconds:g}",
+        commit,
+        _said(run),
+    ]
+    return Row(cells, _COLOURS.get(run.status))
+
+
+def _said(run: KnownRun) -> str:
+    words: list[str] = []
+    if run.status != "finished":
+        words.append(run.status)
+    if run.failed:
+        words.append(f"{run.failed:,} failed")
+    if run.invalid:
+        words.append(f"{counted(run.invalid, 'answer')} of the wrong form")
+    if run.chosen:
+        first = "the first " if run.chosen.isdigit() else "rows "
+        words.append(f"{first}{run.chosen.rstrip(',')}")
+    if run.continues:
+        words.append(f"retries {run.continues}")
+    return ", ".join(words)

@@ -1,0 +1,235 @@
+"""`promptls tokens`: the tokens of prompts, part by part."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from promptls.cli.output.table import Column, Row, table
+from promptls.cli.output.terminal import print_failure, print_json, shown_path
+from promptls.text.counted import counted
+from promptls.text.dollars import in_dollars
+from promptls.text.failure import WrongUse
+
+if TYPE_CHECKING:
+    from promptls.cli.input.chosen_files import ChosenFiles
+    from promptls.features.token_report import TokenReport
+    from promptls.models.reference import ModelReference
+    from promptls.rendering.file_rendering import FileRendering, TokenRange
+    from promptls.workspace.snapshot import Snapshot
+
+SUMMARY = "count the tokens of prompts"
+
+DESCRIPTION = """\
+Renders prompts with their first sample, and counts the tokens of each part, exactly,
+in the encoding of the file's header or of the project, or in that of a model. Where the
+tokenizer of a model is not public, the nearest one counts, and the numbers stand behind
+a ≈. Over the rows of the first experiment's dataset it shows the fewest, the usual and the
+most tokens. Folders are walked for prompts; sections are counted where they are included.
+
+examples:
+  promptls tokens support.yml.j2
+  promptls tokens prompts/ --json
+  promptls tokens prompts/ --model openai:gpt-4o
+  promptls tokens prompts/ --encoding cl100k_base --no-rows
+
+exit codes: 0 counted, 1 something does not render or is over its limit, 2 wrong use"""
+
+
+class Counted(NamedTuple):
+    """A prompt with what it was rendered to; the report is None where it does not render."""
+
+    made: FileRendering
+    report: TokenReport | None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the paths, what counts and the output's form."""
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: this folder)")
+    parser.add_argument("--encoding", metavar="NAME", help="an encoding, or a model whose encoding to take")
+    parser.add_argument(
+        "--model",
+        metavar="NAME",
+        help="a model, whose encoding, window and price to take (default: the file's)",
+    )
+    parser.add_argument("--no-rows", action="store_true", help="leave out the rows of the datasets")
+    parser.add_argument("--json", action="store_true", help="print the counts as JSON")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Counts every chosen prompt; 1 where one does not render, or is over its limit."""
+    from promptls.cli.input.chosen_files import choose
+
+    chosen = choose(arguments.paths)
+    prompts = asyncio.run(_counted(chosen.snapshot, list(_paths(chosen)), arguments))
+    if arguments.json:
+        print_json([_as_json(prompt) for prompt in prompts])
+    else:
+        _print(prompts)
+    return int(any(map(_is_wrong, prompts)))
+
+
+def _paths(chosen: ChosenFiles) -> Iterator[str]:
+    from promptls.cli.input.chosen_files import refuse_other_files
+    from promptls.meaning.kind import Kind
+
+    for path in chosen.all():
+        if path in chosen.named:
+            refuse_other_files(chosen.snapshot, path)
+        elif chosen.snapshot.kind(path) not in {Kind.PARTS, Kind.OBJECT}:
+            continue
+        yield path
+
+
+async def _counted(snapshot: Snapshot, paths: Sequence[str], arguments: argparse.Namespace) -> list[Counted]:
+    from promptls.features.token_report import encoding_of, model_of, token_report
+    from promptls.models.registry import find_model
+    from promptls.rendering.limits import Limits
+    from promptls.rendering.make import limits_for, render_file, weigh_rows
+    from promptls.rendering.worker import RenderWorker
+
+    workers: dict[Limits, RenderWorker] = {}
+    found = []
+    try:
+        for path in paths:
+            model: ModelReference | None
+            if arguments.model:
+                model = find_model(arguments.model, snapshot.project(path).settings.models)
+            else:
+                model = model_of(snapshot, path)
+            encoding = _checked(arguments.encoding) if arguments.encoding else None
+            if encoding is None and arguments.model and model:
+                encoding = encoding_of(model)
+            limits = limits_for(snapshot, path)
+            worker = workers.setdefault(limits, RenderWorker(limits))
+            made = await render_file(worker, snapshot, path, encoding=encoding)
+            if not arguments.no_rows:
+                made = await weigh_rows(worker, snapshot, made)
+            found.append(Counted(made, token_report(snapshot, made, model)))
+    finally:
+        for worker in workers.values():
+            await worker.close()
+    return found
+
+
+def _checked(encoding: str) -> str:
+    """The encoding or model as it is counted with; raises WrongUse for an unknown one."""
+    from promptls.tokens.encodings import UnknownEncodingError, encoding_name, is_approximate
+
+    try:
+        return encoding if is_approximate(encoding) else encoding_name(encoding)
+    except UnknownEncodingError as unknown:
+        raise WrongUse(
+            f"there is no encoding `{encoding}`", remedy=f"did you mean `{unknown.nearest}`?"
+        ) from None
+
+
+def _is_wrong(prompt: Counted) -> bool:
+    rendering = prompt.made.rendering
+    return rendering is None or bool(rendering.problems)
+
+
+def _print(prompts: Sequence[Counted]) -> None:
+    has_rows = any(prompt.made.rows for prompt in prompts)
+    has_model = any(prompt.report and (prompt.report.window or prompt.report.cost) for prompt in prompts)
+    names = ["tokens", *(["least", "usual", "most"] if has_rows else []), "share"]
+    names += ["of window", "cost"] if has_model else []
+    columns = [Column("prompt"), Column("sample, role"), *(Column(name, "right") for name in names)]
+    rows = [row for prompt in prompts for row in _rows(prompt, has_rows=has_rows, has_model=has_model)]
+    if rows:
+        print(table(columns, rows))
+        print()
+    for prompt in prompts:
+        failure, rendering = prompt.made.failure, prompt.made.rendering
+        for each in (failure,) if failure else rendering.problems if rendering else ():
+            print_failure(each, prompt.made.job.path)
+    _print_total(prompts)
+
+
+def _print_total(prompts: Sequence[Counted]) -> None:
+    done = [prompt for prompt in prompts if prompt.report]
+    if not prompts:
+        print("There is no prompt here.")
+        return
+    mark = "≈ " if any(prompt.made.is_approximate for prompt in done) else ""
+    total = counted(sum(prompt.report.total for prompt in done if prompt.report), "token")
+    print(f"{mark}{total} in {counted(len(done), 'prompt')}.")
+    models = dict.fromkeys(str(each.report.model) for each in done if each.report and each.report.window)
+    if models:
+        print(f"The window and the price are those of {', '.join(f'`{name}`' for name in models)}.")
+
+
+def _rows(prompt: Counted, *, has_rows: bool, has_model: bool) -> Iterator[Row]:
+    made, report = prompt
+    rendering = made.rendering
+    path = shown_path(made.job.path)
+    blank = [""] * (3 * has_rows)
+    if rendering is None or report is None:
+        yield Row((path, "", "", *blank, "does not render", *([""] * (2 * has_model))), "red")
+        return
+    mark = "≈ " if made.is_approximate else ""
+    total = made.rows.total if made.rows else None
+    last = (_percent(report.total, report.window), _dollars(report.cost)) if has_model else ()
+    cells = (f"{mark}{report.total:,}", *_range(total, has_rows=has_rows), _share(made), *last)
+    yield Row((path, f"`{made.sample.name}`", *cells), "red" if rendering.problems else "bold")
+    for part, its in zip(rendering.parts, report.ranges, strict=True):
+        cells = (
+            f"{part.tokens:,}",
+            *_range(its, has_rows=has_rows),
+            _percent(part.tokens, rendering.tokens),
+            *([""] * (2 * has_model)),
+        )
+        yield Row((f"  {part.name}", str(part.role), *cells))
+        for section in part.sections:
+            padding = [""] * (len(cells) - 1)
+            yield Row((f"    {section.name}", "section", f"{section.tokens:,}", *padding), "dim")
+
+
+def _range(its: TokenRange | None, *, has_rows: bool) -> tuple[str, ...]:
+    if not has_rows:
+        return ()
+    return ("", "", "") if its is None else tuple(f"{number:,}" for number in its)
+
+
+def _percent(part: int, whole: int | None) -> str:
+    if not whole:
+        return ""
+    share = part / whole
+    return f"{share:.2%}" if 0 < share < 0.01 else f"{share:.0%}"  # noqa: PLR2004  (less than one percent)
+
+
+def _dollars(cost: float | None) -> str:
+    if cost is None:
+        return ""
+    return "free" if cost == 0 else in_dollars(cost)
+
+
+def _share(made: FileRendering) -> str:
+    rendering, limit = made.rendering, made.token_limit
+    return f"{rendering.tokens / limit:.0%} of {limit:,}" if rendering and limit else "no limit"
+
+
+def _as_json(prompt: Counted) -> dict[str, Any]:
+    from promptls.features.token_report import report_json
+
+    made, report = prompt
+    heading: dict[str, Any] = {
+        "path": shown_path(made.job.path),
+        "sample": made.sample.name,
+        "encoding": made.job.encoding,
+    }
+    if made.failure is not None:
+        return {**heading, **made.failure.to_json()}
+    assert made.rendering is not None
+    assert report is not None
+    problems = [problem.message for problem in made.rendering.problems]
+    found = report_json(made, report)
+    return {
+        **heading,
+        "tokens": found.pop("total"),
+        "token_limit": found.pop("limit"),
+        **found,
+        "problems": problems,
+    }

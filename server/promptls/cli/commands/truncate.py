@@ -1,0 +1,239 @@
+"""`promptls truncate`: the truncation lab as a table, and as a picture."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+from promptls.cli.input.options import whole_number
+from promptls.cli.output.table import Column, Row, table
+from promptls.cli.output.terminal import paint, print_failure, print_json, shown_path
+from promptls.text.counted import counted
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+    from promptls.rendering.lab_request import LabRequest
+    from promptls.rendering.limits import Limits
+    from promptls.rendering.outcome import RenderFailure
+    from promptls.truncation.report import BestJson, CellJson, LabJson
+    from promptls.workspace.snapshot import Snapshot
+
+SUMMARY = "find the truncation step that suits a growing chat"
+
+DESCRIPTION = """\
+Grows the chat in a prompt turn by turn, cuts each turn to the token limit as Prompt Poet
+does, and shows for each truncation step how much of the prompts is read from the
+provider's prefix cache, and how much of the chat is kept. Names the step at which both
+together are highest. The chats are rows of the dataset that hold a list of messages, else
+the file's sample; what they lack is made up.
+
+examples:
+  promptls truncate chat.yml.j2
+  promptls truncate chat.yml.j2 --limit 2000,4000 --turns 60
+  promptls truncate chat.yml.j2 --step 100,400 --cache openai
+  promptls truncate chat.yml.j2 --plot
+  promptls truncate chat.yml.j2 --plot truncation.svg
+
+exit codes: 0 explored, 1 it does not render or cannot be cut, 2 wrong use"""
+
+WIDTH = 100
+"""How many columns sentences are broken at."""
+
+IN_TERMINAL = "-"
+"""What `--plot` means without a file."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the file, what is tried, the chat and the output's form."""
+    parser.add_argument("file", metavar="FILE", help="the prompt file, a list of parts")
+    tried = parser.add_argument_group("what is tried")
+    tried.add_argument(
+        "--limit", metavar="TOKENS", type=whole_numbers, help="token limits, separated by commas"
+    )
+    tried.add_argument("--step", metavar="TOKENS", type=whole_numbers, help="steps, separated by commas")
+    tried.add_argument(
+        "--cache",
+        metavar="NAME",
+        help="whose prefix cache: exact, openai, anthropic, google, deepseek, vllm (default: by the model)",
+    )
+    chat = parser.add_argument_group("the chat")
+    chat.add_argument(
+        "--input", metavar="NAME", help="the input that grows (default: the one that adds parts)"
+    )
+    chat.add_argument("--turns", metavar="N", type=whole_number, help="how many turns it has")
+    data = chat.add_mutually_exclusive_group()
+    data.add_argument("--rows", metavar="N", type=whole_number, help="grow the first N rows of the dataset")
+    data.add_argument("--sample", metavar="NAME", help="grow the sample of this name")
+    form = parser.add_argument_group("output")
+    form.add_argument(
+        "--plot",
+        metavar="FILE",
+        nargs="?",
+        const=IN_TERMINAL,
+        help="draw a picture: into FILE (.svg, .png or .pdf), else in the terminal",
+    )
+    form.add_argument("--json", action="store_true", help="print all that was found as JSON")
+
+
+def whole_numbers(word: str) -> tuple[int, ...]:
+    """The numbers, each 1 or more, that `word` writes with commas between them."""
+    return tuple(whole_number(each.strip()) for each in word.split(","))
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Explores and prints; 1 where the prompt does not render, or cannot be cut to its limit."""
+    from promptls.cli.input.chosen_files import choose_one, refuse_other_files
+    from promptls.rendering.make import limits_for
+    from promptls.rendering.outcome import RenderFailure
+
+    picture = _picture(arguments.plot)
+    snapshot, path = choose_one(arguments.file)
+    refuse_other_files(snapshot, path)
+    request = _request(snapshot, path, arguments)
+    found = asyncio.run(_explored(request, limits_for(snapshot, path), quiet=arguments.json))
+    if isinstance(found, RenderFailure):
+        print_failure(found, path)
+        return 1
+    if arguments.json:
+        print_json(found)
+    else:
+        _print(found, request)
+    if picture is not None:
+        from promptls.cli.output.truncation_picture import save_picture
+
+        save_picture(found, picture)
+        print(f"The picture is in {shown_path(picture)}.", file=sys.stderr)
+    elif arguments.plot:
+        from promptls.cli.output.truncation_bars import bars
+
+        print(f"\n{bars(found)}")
+    return int(any(cell["failures"] for cell in found["cells"] if cell["limit"] == _shown_limit(found)))
+
+
+def _picture(word: str | None) -> Path | None:
+    """The file to draw into; raises WrongUse for a form that cannot be drawn, before anything is done."""
+    if word in {None, IN_TERMINAL}:
+        return None
+    from promptls.cli.output.truncation_picture import picture_file
+
+    return picture_file(str(word))
+
+
+def _request(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> LabRequest:
+    from promptls.rendering.lab import LabOptions, lab_request
+    from promptls.rendering.samples import sample_named
+
+    limits: tuple[int, ...] = arguments.limit or ()
+    steps: tuple[int, ...] = arguments.step or ()
+    sample = sample_named(snapshot, path, arguments.sample) if arguments.sample else None
+    options = LabOptions(
+        limit=limits[0] if len(limits) == 1 else None,
+        step=steps[0] if len(steps) == 1 else None,
+        limits=limits if len(limits) > 1 else (),
+        steps=steps if len(steps) > 1 else (),
+        turns=arguments.turns,
+        rows=arguments.rows,
+        input=arguments.input,
+        cache=arguments.cache,
+    )
+    return lab_request(snapshot, path, options, sample)
+
+
+async def _explored(request: LabRequest, limits: Limits, *, quiet: bool) -> LabJson | RenderFailure:
+    from promptls.rendering.lab import explore
+
+    if quiet or not sys.stderr.isatty():
+        return await explore(request, limits)
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def tell(what: str, done: int, count: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=count)
+            bar.update(tasks[what], completed=done)
+
+        return await explore(request, limits, tell)
+
+
+def _shown_limit(found: LabJson) -> int:
+    """The limit whose steps are shown one by one: the present one, else the one in the middle."""
+    if found["limit"] in found["limits"]:
+        return int(found["limit"] or 0)
+    return found["limits"][len(found["limits"]) // 2]
+
+
+def _print(found: LabJson, request: LabRequest) -> None:
+    limit = _shown_limit(found)
+    best = next(each for each in found["best"] if each["limit"] == limit)
+    print("\n".join(_heading(found, request, limit)), end="\n\n")
+    cells = [cell for cell in found["cells"] if cell["limit"] == limit]
+    columns = [Column("", "left"), *(Column(name, "right") for name in _COLUMNS)]
+    print(table(columns, (_row(cell, found, best) for cell in cells)))
+    print(f"\n{fill('Best: ' + best['reason'], WIDTH)}")
+    others = [each for each in found["best"] if each["limit"] != limit]
+    if others:
+        print("\nUnder other limits:")
+        print(table(_OTHER_COLUMNS, (_other_row(each, found["cells"]) for each in others)))
+    if found["unstable"]:
+        part, tokens = found["unstable"]["part"], counted(found["unstable"]["tokens"], "token")
+        why = (
+            f"Note: the part `{part}` differs from turn to turn, and is never cut: only the {tokens} ahead "
+            "of it can be read from a cache, whatever the step. Put it behind the chat."
+        )
+        print(f"\n{fill(why, WIDTH)}")
+
+
+_COLUMNS = ("step", "from cache", "kept", "lost needlessly", "new beginnings")
+_OTHER_COLUMNS = (
+    Column("  limit", "right"),
+    Column("best step", "right"),
+    Column("from cache", "right"),
+    Column("kept", "right"),
+)
+
+
+def _heading(found: LabJson, request: LabRequest, limit: int) -> Iterator[str]:
+    first = found["chats"][0]
+    turns = len(first["tokens"])
+    made_up = "all made up" if first["generated"] == turns else f"{first['generated']} of them made up"
+    made_up = f", {made_up}" if first["generated"] else ""
+    names = ", ".join(f"`{chat['name']}`" for chat in found["chats"])
+    yield (
+        f"{paint(shown_path(request.job.path), 'bold')} with {names} ({first['source']}), {found['encoding']}"
+    )
+    grows = f"`{found['input']}` grows over {counted(turns, 'turn')}{made_up}"
+    yield f"{grows}, to {max(first['tokens']):,} tokens; the limit is {limit:,}"
+    yield paint(f"cache: {found['cache']['name']}, {found['cache']['words']}", "dim")
+
+
+def _row(cell: CellJson, found: LabJson, best: BestJson) -> Row:
+    turns = sum(len(chat["tokens"]) for chat in found["chats"])
+    is_best = cell["step"] == best["step"]
+    is_present = cell["step"] == found["step"]
+    mark = "best" if is_best else "now" if is_present else ""
+    cells = (
+        mark,
+        f"{cell['step']:,}",
+        f"{cell['cacheRate']:.0%}",
+        f"{cell['keptRate']:.0%}",
+        f"{cell['needless'] / max(turns, 1):,.0f} a turn",
+        f"{cell['breaks']:,} of {turns:,}",
+    )
+    return Row(cells, "green" if is_best else "bold" if is_present else None)
+
+
+def _other_row(best: BestJson, cells: Sequence[CellJson]) -> Row:
+    limit, step = best["limit"], best["step"]
+    cell = next((each for each in cells if (each["limit"], each["step"]) == (limit, step)), None)
+    if cell is None:
+        return Row((f"{limit:,}", "any" if "never reaches" in best["reason"] else "none", "", ""))
+    return Row((f"{limit:,}", f"{step:,}", f"{cell['cacheRate']:.0%}", f"{cell['keptRate']:.0%}"))

@@ -1,0 +1,1 @@
+"""Pages of the built panels that a command serves to a browser of this machine."""

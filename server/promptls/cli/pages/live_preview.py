@@ -1,0 +1,197 @@
+"""The preview of one file on disk, as a page in a browser shows it: answered, watched, shown anew."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from promptls.cli.pages.conversation import Conversation
+from promptls.cli.pages.live_lab import LabConversation
+from promptls.cli.pages.shown_page import ShownPage
+from promptls.preview.answers import committed, rows_of, tokens_of
+from promptls.preview.choice import Choice, chosen_sample, preview_job
+from promptls.preview.result import preview_result
+from promptls.rendering.file_rendering import FileRendering
+from promptls.rendering.lab import LabOptions, explore, lab_request
+from promptls.rendering.make import limits_for
+from promptls.rendering.outcome import RenderFailure
+from promptls.rendering.samples import dataset_path
+from promptls.text.arguments import optional
+from promptls.text.failure import WrongUse
+from promptls.workspace.contract import functions_path
+from promptls.workspace.project_settings import PYPROJECT_FILE, SETTINGS_FILE
+
+if TYPE_CHECKING:
+    from websockets.asyncio.server import ServerConnection
+
+    from promptls.rendering.worker import RenderWorker
+    from promptls.rendering.worker_process import Tell
+    from promptls.workspace.workspace import Workspace
+
+_POLL_SECONDS: Final = 0.15
+"""How often the files are looked at: this also notices changes on network drives."""
+
+
+class LivePreview:
+    """One prompt file for any number of pages."""
+
+    def __init__(self, workspace: Workspace, path: str, worker: RenderWorker, choice: Choice) -> None:
+        self.path: Final = path
+        self._workspace: Final = workspace
+        self._worker: Final = worker
+        self._choice: Final = choice
+        self._pages: Final[set[Conversation]] = set()
+        self._files: set[str] = {path}
+
+    async def converse(self, connection: ServerConnection) -> None:
+        """Talk with a page of the preview until it is closed."""
+        await self._talk(PreviewPage(self, connection, self._choice))
+
+    async def converse_lab(self, connection: ServerConnection) -> None:
+        """Talk with a page of the truncation lab until it is closed."""
+        await self._talk(LabConversation(self.explore, connection))
+
+    async def _talk(self, page: Conversation) -> None:
+        self._pages.add(page)
+        try:
+            await page.run()
+        finally:
+            self._pages.discard(page)
+
+    async def watch(self) -> None:
+        """Show the rendering anew whenever a file changes that it is made from, until cancelled."""
+        before = self._stamps()
+        while True:
+            await asyncio.sleep(_POLL_SECONDS)
+            after = self._stamps()
+            if before != after:
+                for path in self._files:
+                    self._workspace.file_changed(path)
+                self._workspace.disk_changed()
+                self._workspace.settings_changed()
+                for page in self._pages:
+                    page.look_again()
+                after = self._stamps()
+            before = after
+
+    def _stamps(self) -> dict[str, tuple[int, int] | None]:
+        """The time and size of each file, and of its folder: a file that was missing may come."""
+        watched = {*self._files, *(str(Path(file).parent) for file in self._files)}
+        return {file: _stamp(file) for file in watched}
+
+    # -- what a page is shown --------------------------------------------------------
+
+    async def result(self, choice: Choice) -> dict[str, Any]:
+        """The rendering with what the reader chose; raises Failure where its data cannot be had."""
+        snapshot = self._workspace.snapshot
+        self._files = set(self._made_from())
+        sample = chosen_sample(snapshot, self.path, choice.data)
+        job = preview_job(snapshot, self.path, sample, choice)
+        made = FileRendering(job, sample, await self._worker.render(job))
+        if made.rendering is not None:
+            self._files |= set(made.rendering.files)
+        return preview_result(snapshot, self.path, made, _uri)
+
+    async def explore(self, options: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+        """What the truncation lab finds; raises Failure where there is nothing to explore."""
+        snapshot = self._workspace.snapshot
+        self._files |= set(self._made_from())
+        sample = None if self._choice.data is None else chosen_sample(snapshot, self.path, self._choice.data)
+        request = lab_request(snapshot, self.path, LabOptions.from_json(options), sample)
+        found = await explore(request, limits_for(snapshot, self.path), tell)
+        failure = asdict(found) if isinstance(found, RenderFailure) else None
+        uri = _uri(self.path)
+        return {"uri": uri, "found": None if failure else found, "failure": failure, "cancelled": False}
+
+    async def answer(self, question: str, argument: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a page's question; raises Failure."""
+        snapshot = self._workspace.snapshot
+        if question == "tokens":
+            texts, encoding = optional(argument, "texts", list), optional(argument, "encoding", str)
+            return await tokens_of(self._worker, texts or [], encoding or "")
+        if question == "rows":
+            words, start = optional(argument, "search", str), optional(argument, "start", int)
+            return await rows_of(snapshot, self.path, words or "", start or 0)
+        if question == "committed":
+            return await committed(snapshot, self.path, Choice.from_json(argument), self._worker.render)
+        if question == "source":
+            return self._source(optional(argument, "of", str) or self.path)
+        raise WrongUse(f"there is no question `{question}`")
+
+    def _source(self, of: str) -> dict[str, Any]:
+        """The text of one of the template files, by its path or URI, and of no other file."""
+        snapshot = self._workspace.snapshot
+        paths = (*snapshot.included(self.path), *self._files)
+        path = next((each for each in paths if of in {each, _uri(each)}), None)
+        template = snapshot.template(path) if path else None
+        if path is None or template is None:
+            raise WrongUse("this is no file of the prompt")
+        return {"uri": _uri(path), "name": Path(path).name, "text": template.source.text}
+
+    def _made_from(self) -> Iterable[str]:
+        """The files that the rendering depends on, as far as the template says."""
+        snapshot = self._workspace.snapshot
+        yield from snapshot.included(self.path)
+        template = snapshot.template(self.path)
+        if template is None:
+            return
+        folder = Path(self.path).parent
+        if template.declarations.settings.samples:
+            yield str(folder / template.declarations.settings.samples)
+        for other in (dataset_path(template, self.path), functions_path(snapshot, self.path)):
+            if other is not None:
+                yield str(other)
+        yield str(folder / SETTINGS_FILE)
+        project = snapshot.project(self.path)
+        yield from (str(project.root / name) for name in (SETTINGS_FILE, PYPROJECT_FILE))
+
+
+class PreviewPage(ShownPage):
+    """One page of the preview: it is shown the rendering of what it chose."""
+
+    def __init__(self, live: LivePreview, connection: ServerConnection, choice: Choice) -> None:
+        super().__init__(connection)
+        self._live: Final = live
+        self._choice = choice
+
+    def receive(self, message: dict[str, Any]) -> None:
+        """Take what the page chose, or answer what it asks."""
+        kind = message.get("type")
+        if kind == "ready":
+            self.look_again()
+        elif kind == "choose" and isinstance(message.get("choice"), dict):
+            try:
+                chosen = Choice.from_json(message["choice"])
+            except WrongUse:
+                return
+            self._choice = chosen
+            self.look_again()
+        elif kind == "ask":
+            self.start(self.answer(message))
+
+    async def show(self) -> None:
+        """Show the rendering of what the page chose."""
+        await self.send({"type": "show", "result": await self._live.result(self._choice)})
+
+    async def answered(self, question: str, argument: dict[str, Any]) -> Mapping[str, Any]:
+        """The answer to a question about the prompt; raises Failure."""
+        return await self._live.answer(question, argument)
+
+    def failed(self, error: Exception) -> dict[str, Any]:
+        """The message that the prompt could not be rendered."""
+        return {**super().failed(error), "uri": _uri(self._live.path)}
+
+
+def _uri(path: str) -> str:
+    return Path(path).as_uri()
+
+
+def _stamp(file: str) -> tuple[int, int] | None:
+    try:
+        status = Path(file).stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size

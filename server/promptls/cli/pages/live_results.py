@@ -1,0 +1,160 @@
+"""The results of runs, as pages in a browser show them: answered, followed while a run goes on, run again."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from promptls.cli.pages.results_page import ResultsPage
+from promptls.experiments.client import run_in_process
+from promptls.features.run_words import progress_text
+from promptls.results_view.going_on import RunGoingOn, RunsGoingOn
+from promptls.text.failure import Failure, WrongUse
+
+if TYPE_CHECKING:
+    from websockets.asyncio.server import ServerConnection
+
+    from promptls.experiments.request import RunRequest
+    from promptls.results_view.client import ResultsProcess
+
+_POLL_SECONDS: Final = 0.3
+"""How often the folder of the runs is looked at: this also notices changes on network drives."""
+_QUESTIONS: Final = frozenset({"rows", "pairs", "messages", "note", "numbers"})
+"""What a page may ask of the process that reads runs, as it is."""
+
+
+class LiveResults:
+    """The runs of one folder for any number of pages."""
+
+    def __init__(self, asked: Mapping[str, Any], folder: Path, process: ResultsProcess) -> None:
+        """`asked` is what a page shows first, as for the question `view`; `folder` is that of the runs."""
+        self._asked: Final = asked
+        self._folder: Final = folder
+        self._process: Final = process
+        self._going_on: Final = RunsGoingOn(folder)
+        self._own: Final[dict[str, asyncio.Task[Any]]] = {}
+        self._pages: Final[set[ResultsPage]] = set()
+        self._running: list[dict[str, Any]] = []
+
+    async def converse(self, connection: ServerConnection) -> None:
+        """Talk with a page until it is closed."""
+        page = ResultsPage(self, connection, self._asked)
+        self._pages.add(page)
+        try:
+            await page.run()
+        finally:
+            self._pages.discard(page)
+
+    async def watch(self) -> None:
+        """Tell the pages of runs that go on, and of files that have changed, until cancelled."""
+        before = self._stamps()
+        while True:
+            await asyncio.sleep(_POLL_SECONDS)
+            running = [self._running_json(each) for each in self._going_on.look()]
+            if running != self._running:
+                self._running = running
+                self._tell_running()
+            after = self._stamps()
+            if before != after:
+                before = after
+                for page in self._pages:
+                    page.look_again()
+
+    async def close(self) -> None:
+        """The runs that were begun here are stopped; what they have finished is on disk."""
+        tasks = list(self._own.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _stamps(self) -> dict[str, tuple[int, int]]:
+        """The time and size of each manifest and of the notes, and of the prompts that pages show."""
+        prompts = (Path(prompt) for page in self._pages for prompt in page.prompts)
+        return {
+            str(path): stamp for path in [*self._folder.glob("*.json"), *prompts] for stamp in _stamp(path)
+        }
+
+    def _tell_running(self) -> None:
+        message = self.running_message()
+        for page in self._pages:
+            page.start(page.send(message))
+
+    def _running_json(self, run: RunGoingOn) -> dict[str, Any]:
+        # The second by which time is left is told is not worth a message.
+        left = None if run.left is None else round(run.left)
+        return {
+            "id": str(run.journal),
+            "experiment": run.experiment,
+            "words": progress_text(run.done, run.total, run.rate, left),
+            "share": run.done / run.total if run.total else 0.0,
+            "canCancel": str(run.journal) in self._own,
+        }
+
+    # -- what pages ask for ------------------------------------------------------------
+
+    def running_message(self) -> dict[str, Any]:
+        """What a page is told of the runs that go on."""
+        return {"type": "running", "runs": self._running}
+
+    async def view(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The view of the runs that are asked for; raises Failure where they cannot be shown."""
+        return await self._process.ask("view", asked)
+
+    async def answer(self, question: str, argument: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer to a page's question; raises Failure."""
+        if question == "export":
+            return await self._exported(argument)
+        if question not in _QUESTIONS:
+            raise WrongUse(f"there is no question `{question}`")
+        return await self._process.ask(question, argument)
+
+    async def _exported(self, argument: Mapping[str, Any]) -> dict[str, Any]:
+        """The rows as the `text` of a file, which the browser saves."""
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder) / "rows"
+            answer = await self._process.ask("export", {**argument, "to": str(target)})
+            return {**answer, "text": target.read_bytes().decode("utf-8", "replace")}
+
+    async def run(self, request: RunRequest) -> str:
+        """The table of the run, once it has ended; raises Failure, also where it is cancelled.
+
+        It goes on when the page that asked for it is closed.
+        """
+        from promptls.experiments.events import Event, Started
+
+        names: list[str] = []
+
+        def see(event: Event) -> None:
+            if isinstance(event, Started):
+                names.append(event.run)
+                self._own[event.journal] = task
+
+        def forget(_ended: object) -> None:
+            for journal in [each for each, its in self._own.items() if its is task]:
+                del self._own[journal]
+
+        task = asyncio.ensure_future(run_in_process(request, see))
+        task.add_done_callback(forget)
+        await asyncio.wait([task])
+        if task.cancelled():
+            raise Failure(
+                "the run was cancelled, and its finished rows are kept",
+                remedy=f"go on with it: `promptls run --resume {names[0]}`" if names else None,
+            )
+        return task.result().results
+
+    def cancel(self, journal: str) -> None:
+        """End the run of a journal, if it was begun here."""
+        if journal in self._own:
+            self._own[journal].cancel()
+
+
+def _stamp(path: Path) -> Iterator[tuple[int, int]]:
+    try:
+        state = path.stat()
+    except OSError:
+        return
+    yield state.st_mtime_ns, state.st_size
