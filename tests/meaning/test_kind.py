@@ -47,6 +47,24 @@ PROMPTS = {
     "a header that is being written": ("{#---\ninput_keys: [a]\noutput_key: b\n", Kind.PARTS),
     "a mapping with an instruction": ("instruction: Hi.\n", Kind.OBJECT),
     "an object in a raw block": ("{% raw %}\ninstruction: Write {{x}}.\n{% endraw %}\n", Kind.OBJECT),
+    "an object that is being begun": ("name: a\ndescription: b\ninstruction: Hi.\n", Kind.OBJECT),
+    "an object with a key of one's own": (
+        "instruction: Hi.\ninput_keys: [a]\nversion: 3\nowner: us\n",
+        Kind.OBJECT,
+    ),
+    "an object whose certain key has a slip": (
+        "instruction: Hi.\ninptu_keys: [a]\noutputkey: b\nowner: us\n",
+        Kind.OBJECT,
+    ),
+    "an object with a slip": ("instruction: Hi.\nexampels: []\n", Kind.OBJECT),
+    "an object that takes its keys from another mapping": (
+        "base: &base {input_keys: [a]}\n<<: *base\ninstruction: Hi.\n",
+        Kind.OBJECT,
+    ),
+    "a simple prompt of Ragas": (
+        "type: Prompt\ninstruction: Hi {a}.\nexamples: []\n",
+        Kind.OBJECT,
+    ),
     "a mapping with keys of an object": ("input_keys: [a]\noutput_key: b\n", Kind.OBJECT),
     "a mapping with infer_cfg": ("infer_cfg:\n  prompt_template: {template: x}\n", Kind.EVALUATION),
 }
@@ -91,6 +109,13 @@ OTHERS = {
     "automations": "- alias: Light\n  trigger: {platform: sun}\n  action: {service: light.turn_on}\n",
     "values of a chart": "image:\n  name: a\n  tag: {{ tag }}\nrole: web\n",
     "files of cloud-init": "write_files:\n- path: /a\n  content: |\n    {{ b }}\n",
+    "an agent": "name: helper\nmodel: gemini-2.5-flash\ndescription: a\ninstruction: |\n  Help {{ who }}.\n"
+    "tools:\n  - name: google_search\n",
+    "an agent with examples": "instruction: Help.\nexamples: [{input: a, output: b}]\nweight: 1.0\n",
+    "a task for an agent": "instruction: |\n  Fix {{ x }}.\ndifficulty: easy\nparser_name: pytest\n",
+    "a skill": "name: a\ndescription: b\ntrigger: {type: keyword}\ninstruction: Do it.\nenabled: true\n",
+    "a step of a machine": "instruction: MOV\noperands: [ax, {{ b }}]\n",
+    "a step with a type": "type: reboot\ninstruction: Press the button on {{ host }}.\n",
     "an empty file": "",
     "plain text": "Hello {{ name }}.\n",
 }  # fmt: skip

@@ -47,7 +47,14 @@ OTHER_TEXTS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "json metric disc ok": ('{"metric_type": "DiscreteMetric", "name": "a", "prompt": {"type": "Prompt", "instruction": "a", "examples": []}, "config": {"allowed_values": ["a"]}}', []),
     "json metric type": ('{"metric_type": "DiscretMetric", "name": "a", "prompt": {"type": "Prompt", "instruction": "a", "examples": []}, "config": {"allowed_values": ["a"]}}', [("invalid-saved-prompt", '"DiscretMetric"')]),
     "json fmt version": ('{"format_version": "2.0", "type": "Prompt", "instruction": "a", "examples": []}', []),
-    "json wrong type": ('{"format_version": "1.0", "type": "Promt", "instruction": "a", "examples": []}', []),
+    "json wrong type": ('{"format_version": "1.0", "type": "Promt", "instruction": "a", "examples": []}', [("invalid-saved-prompt", '"Promt"')]),
+    "json type in small letters": ('{"type": "prompt", "instruction": "a {b}", "examples": []}', [("invalid-saved-prompt", '"prompt"')]),
+    "json few shot type": ('{"format_version": "1.0", "type": "DynamicFewshotPrompt", "instruction": "a {b}", "examples": []}', [("invalid-saved-prompt", '"DynamicFewshotPrompt"')]),
+    "json no type": ('{"format_version": "1.0", "instruction": "a {b}", "examples": [], "response_model_info": null}', [("invalid-saved-prompt", '"format_version"')]),
+    "json type in a list": ('{"format_version": "1.0", "type": ["Prompt"], "instruction": "a", "examples": [], "response_model_info": null}', [("invalid-saved-prompt", '["Prompt"]')]),
+    "json type without a version": ('{"type": "Prompt", "instruction": "a {b}", "examples": []}', []),
+    "json of an agent": ('{"format_version": "1.0", "type": "agent", "instruction": "a {b}"}', []),
+    "json object with a type": ('{"type": "Promt", "instruction": "a", "examples": [], "input_keys": ["a"], "output_key": "b"}', []),
     "json ex out": ('{"instruction": "a", "input_keys": ["q"], "output_key": "b", "output_type": "json", "examples": [{"q": "😀", "b": "{\\"x\\": }"}]}', [("invalid-example-output", '"{\\"x\\": }"')]),
     "json ex miss": ('{"instruction": "a", "input_keys": ["q", "r"], "output_key": "b", "examples": [{"q": 1, "b": 2}]}', [("missing-example-key", '"q"')]),
     "json ex unknown": ('{"instruction": "a", "input_keys": ["q"], "output_key": "b", "examples": [{"q": 1, "b": 2, "c": 3}]}', [("unknown-example-key", '"c"')]),
@@ -78,3 +85,24 @@ def test_a_text_with_other_lines_or_in_json_is_judged_as_one_in_yaml(
     workspace.open(path, text, 1)
     found = [each for each in check(workspace.snapshot, path) if each.severity != "hint"]
     assert [(each.rule, text[each.span.start : each.span.end]) for each in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "mended"),
+    [
+        ('{"type": "Promt", "instruction": "a", "examples": []}', '"type": "Prompt"'),
+        ('{"instruction": "a", "inputkeys": ["q"], "output_key": "b"}', '"input_keys": ["q"]'),
+    ],
+)
+def test_a_fix_in_json_is_json(text: str, mended: str) -> None:
+    path = "/project/saved.json"
+    workspace = Workspace([Path("/project")])
+    workspace.open(path, text, 1)
+    (finding,) = check(workspace.snapshot, path)
+    ((edit,),) = [fix.edits for fix in finding.fixes]
+
+    after = text[: edit.span.start] + edit.text + text[edit.span.end :]
+
+    assert mended in after
+    workspace.open(path, after, 2)
+    assert check(workspace.snapshot, path) == ()

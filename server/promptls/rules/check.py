@@ -13,6 +13,7 @@ from typing import Final
 from promptls.meaning.kind import Kind
 from promptls.rules.example_findings import in_examples
 from promptls.rules.file_findings import in_files
+from promptls.rules.json_fixes import json_fixes
 from promptls.rules.kept_findings import Choice, in_chunks, in_declared, in_names
 from promptls.rules.registry import RULES
 from promptls.rules.rule import FileContext, Finding, Rule, Severity
@@ -52,8 +53,9 @@ def check(snapshot: Snapshot, path: str, *, suppressed: bool = False) -> tuple[F
     for rule, severity in choice.in_names:
         findings += in_names(context, choice, rule, severity)
     if findings and not template.source.has_jinja:
-        # What mends YAML would break JSON.
-        findings = [replace(finding, fixes=()) for finding in findings]
+        findings = [
+            replace(finding, fixes=json_fixes(finding.fixes, template.source)) for finding in findings
+        ]
     hidden = silenced(template.source)
     if suppressed or any(hidden):
         lines = [template.source.place(finding.span.start).line for finding in findings]

@@ -41,14 +41,13 @@ from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import OBJECT_KINDS, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, scalar_text
 from promptls.systems.ragas.fields import field_names
-from promptls.systems.ragas.saved_prompt import form_of
+from promptls.systems.ragas.saved_prompt import SIMPLE_TYPES, form_of
 
 _METRICS: Final = {
     "DiscreteMetric": "a list of values",
     "NumericMetric": "the lowest and the highest value, in a list",
     "RankingMetric": "the length of the ranking, a whole number",
 }
-_PROMPT_TYPES: Final = ("string", "Prompt", "DynamicFewShotPrompt")
 _MOST_HASH: Final = 2**61 - 1
 _ENDS: Final = 2
 
@@ -68,6 +67,8 @@ def check(context: FileContext) -> Iterator[Finding]:
         return
     yield from _instruction(own, fields=form != "pydantic prompt")
     yield from _examples(own.value("examples"), is_own=own is root)
+    if form == "simple prompt":
+        yield from _type(root, SIMPLE_TYPES)
     if form == "pydantic prompt":
         yield from _hash(root, data)
         if own.entry("examples") is None:
@@ -133,18 +134,24 @@ def _metric(root: Mapping, data: dict[str, Any]) -> Iterator[Finding]:
     if root.entry("name") is None:
         yield Finding(root.entries[0].key.span, "the metric has no `name`")
     prompt = root.value("prompt")
-    its_type = prompt.value("type") if isinstance(prompt, Mapping) else None
-    written = scalar_text(its_type)
-    if its_type is not None and written not in _PROMPT_TYPES:
-        yield misspelt(
-            its_type.span, f"a prompt cannot be of the type `{written}`", written or "", _PROMPT_TYPES
-        )
-    elif isinstance(prompt, Mapping) and its_type is None and prompt.entries:
-        yield Finding(prompt.entries[0].key.span, "the prompt has no `type`")
+    if isinstance(prompt, Mapping):
+        yield from _type(prompt, ("string", *SIMPLE_TYPES))
     config = root.value("config")
     node = config.value("allowed_values") if isinstance(config, Mapping) else None
     if node is not None and name in _METRICS and not _fits(name, data["config"].get("allowed_values")):
         yield Finding(node.span, f"the allowed values of a {name} are {_METRICS[name]}")
+
+
+def _type(prompt: Mapping, known: tuple[str, ...]) -> Iterator[Finding]:
+    """A type that Ragas loads no prompt of, or none."""
+    node = prompt.value("type")
+    written = scalar_text(node)
+    if node is not None and written is None:
+        yield Finding(node.span, "the type of a prompt is a text")
+    elif node is not None and written not in known:
+        yield misspelt(node.span, f"a prompt cannot be of the type `{written}`", written or "", known)
+    elif node is None and prompt.entries:
+        yield Finding(prompt.entries[0].key.span, "the prompt has no `type`")
 
 
 def _fits(metric: str, allowed: Any) -> bool:

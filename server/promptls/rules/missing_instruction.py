@@ -34,6 +34,7 @@ from promptls.rules.mapping_edits import added_entry
 from promptls.rules.rule import OBJECT_KINDS, FileContext, Finding, Fix, Rule
 from promptls.settings.header import HEADER_KEYS
 from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text
+from promptls.systems.ragas.saved_prompt import form_of
 from promptls.systems.ragas.vocabulary import NEWER_FILE_KEYS, PROMPT_KEYS
 from promptls.text.nearest import is_close
 
@@ -45,7 +46,7 @@ def check(context: FileContext) -> Iterator[Finding]:
     )
     root = context.template.root
     value = root.merged("instruction") if root else None
-    if isinstance(value, (Mapping, Sequence)) and not top_keys(context.template.source) & NEWER_FILE_KEYS:
+    if isinstance(value, (Mapping, Sequence)) and not _is_saved(context, top_keys(context.template.source)):
         what = "mapping" if isinstance(value, Mapping) else "list"
         yield Finding(value.span, f"the instruction is a {what}: Ragas takes a text")
 
@@ -57,7 +58,7 @@ def missing_top_key(context: FileContext, key: str, written: str | None) -> Iter
     """
     root = context.template.root
     keys = top_keys(context.template.source)
-    if root is None or not root.entries or key in keys or root.merged(key) or keys & NEWER_FILE_KEYS:
+    if root is None or not root.entries or key in keys or root.merged(key) or _is_saved(context, keys):
         return
     unknown = keys - {*PROMPT_KEYS, *HEADER_KEYS}
     if any(key_text(entry) is None for entry in root.entries) or any(is_close(each, key) for each in unknown):
@@ -70,6 +71,11 @@ def missing_top_key(context: FileContext, key: str, written: str | None) -> Iter
     )
     fixes = () if edit is None else (Fix(f"Add `{written}`", (edit,)),)
     yield Finding(root.entries[0].key.span, f"this prompt object has no `{key}`", fixes)
+
+
+def _is_saved(context: FileContext, keys: frozenset[str]) -> bool:
+    """Whether the file is of a later release, which `invalid-saved-prompt` judges."""
+    return bool(keys & NEWER_FILE_KEYS) or form_of(context.template.declarations.data) is not None
 
 
 RULE = Rule(

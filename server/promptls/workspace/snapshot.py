@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptls.meaning.kind import Kind
+from promptls.meaning.kind import Kind, chosen_kind
 from promptls.meaning.references import TemplateReference
 from promptls.meaning.template import Template
 from promptls.workspace.disk import MOST_KEPT, DiskFiles
@@ -152,9 +152,9 @@ class Snapshot:
             return own
         if any(self._leads_to_parts(includer, set()) for includer in self._all_includers(path)):
             return section_kind(self, path)
-        if self._leads_to_parts(path, set()) or settings.includes(path):
+        if self._leads_to_parts(path, set()):
             return Kind.PARTS
-        return Kind.OTHER
+        return chosen_kind(template.source) if settings.includes(path) else Kind.OTHER
 
     def _leads_to_parts(self, path: str, seen: set[str]) -> bool:
         """Whether a file is a parts template by its own text, or by nothing but what it includes."""

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 from promptls.systems.ragas.fields import field_names, filled
 from promptls.systems.ragas.prompt_object import PromptObjectError
 from promptls.systems.ragas.release import is_known_release
+from promptls.text.nearest import is_slip
 
 Form: TypeAlias = Literal["pydantic prompt", "simple prompt", "metric"]
 
@@ -56,7 +57,17 @@ def form_of(mapping: Any) -> Form | None:
     version = mapping.get("ragas_version")
     if "original_hash" in mapping or (version is not None and not is_known_release(version)):
         return "pydantic prompt"
-    return None
+    return "simple prompt" if _is_simple(mapping) else None
+
+
+def _is_simple(mapping: Mapping[str, Any]) -> bool:
+    """Whether a mapping with an instruction is a simple prompt whose type is missing or wrong."""
+    if "input_keys" in mapping or "output_key" in mapping:
+        return False
+    written = mapping.get("type")
+    if isinstance(written, str) and any(is_slip(written, known) for known in SIMPLE_TYPES):
+        return "format_version" in mapping or "examples" in mapping
+    return "format_version" in mapping and "response_model_info" in mapping
 
 
 def read_saved(mapping: Mapping[str, Any]) -> SavedPrompt:
@@ -67,6 +78,8 @@ def read_saved(mapping: Mapping[str, Any]) -> SavedPrompt:
     instruction = own.get("instruction")
     if not isinstance(instruction, str):
         raise PromptObjectError("`instruction` must be text.", "instruction")
+    if form == "simple prompt" and own.get("type") not in SIMPLE_TYPES:
+        raise PromptObjectError(f"`type` must be one of {', '.join(SIMPLE_TYPES)}.", "type")
     examples = _examples(own.get("examples", []))
     if form == "pydantic prompt":
         keys = tuple(dict.fromkeys(key for inputs, _ in examples for key in inputs))
