@@ -56,9 +56,8 @@ def test_nothing_heavy_is_loaded_before_initialize_is_answered() -> None:
 
 
 def test_the_first_diagnostics_wait_for_no_handler_of_a_request_and_for_nothing_that_renders() -> None:
-    program = (
-        "import sys, promptls.protocol.lifecycle, promptls.protocol.session; print(*sorted(sys.modules))"
-    )
+    needed = "promptls.protocol.notifications.lifecycle, promptls.protocol.session"
+    program = f"import sys, {needed}; print(*sorted(sys.modules))"
     loaded = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout.split()
@@ -68,7 +67,7 @@ def test_the_first_diagnostics_wait_for_no_handler_of_a_request_and_for_nothing_
         "promptls.features.experiment_runs",
         "promptls.features.hover",
         "promptls.features.workspace_symbols",
-        "promptls.protocol.renderings",
+        "promptls.protocol.kept.renderings",
         "promptls.rendering.make",
     }
     assert later & set(loaded) == set()

@@ -15,7 +15,7 @@ from lsprotocol import types
 
 from promptls.features.semantic_tokens.legend import MODIFIERS as SEMANTIC_MODIFIERS
 from promptls.features.semantic_tokens.legend import TYPES as SEMANTIC_TYPES
-from promptls.protocol import file_filters
+from promptls.protocol.registrations import file_filters
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +30,26 @@ class Method:
 
 
 METHODS: Final = (
-    Method(types.INITIALIZED, "lifecycle:initialized"),
-    Method(types.SHUTDOWN, "lifecycle:shutdown", form="typed, later"),
-    Method(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, "lifecycle:did_change_workspace_folders"),
+    Method(types.INITIALIZED, "notifications.lifecycle:initialized"),
+    Method(types.SHUTDOWN, "notifications.lifecycle:shutdown", form="typed, later"),
+    Method(
+        types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, "notifications.lifecycle:did_change_workspace_folders"
+    ),
     Method(
         types.WORKSPACE_DID_CHANGE_CONFIGURATION,
-        "configuration:did_change_configuration",
+        "notifications.configuration:did_change_configuration",
         form="typed, later",
     ),
     Method(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, "documents:did_change_watched_files"),
-    Method(types.WORKSPACE_DID_CREATE_FILES, "file_operations:did_create", file_filters.options),
-    Method(types.WORKSPACE_DID_RENAME_FILES, "file_operations:did_rename", file_filters.options),
-    Method(types.WORKSPACE_DID_DELETE_FILES, "file_operations:did_delete", file_filters.options),
+    Method(
+        types.WORKSPACE_DID_CREATE_FILES, "notifications.file_operations:did_create", file_filters.options
+    ),
+    Method(
+        types.WORKSPACE_DID_RENAME_FILES, "notifications.file_operations:did_rename", file_filters.options
+    ),
+    Method(
+        types.WORKSPACE_DID_DELETE_FILES, "notifications.file_operations:did_delete", file_filters.options
+    ),
     Method(
         types.WORKSPACE_WILL_RENAME_FILES,
         "requests.will_rename_files:will_rename_files",
@@ -132,7 +140,7 @@ METHODS: Final = (
             resolve_provider=True,
         ),
     ),
-    Method("promptls/editorModels", "editor_models:editor_models", form="json"),
+    Method("promptls/editorModels", "client.editor_models:editor_models", form="json"),
     Method(types.CODE_ACTION_RESOLVE, "requests.code_action_resolve:code_action_resolve"),
     Method(types.TEXT_DOCUMENT_FORMATTING, "requests.formatting:formatting"),
     Method(

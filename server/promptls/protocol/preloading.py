@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 _FIRST: Final = ("promptls.meaning.header", "promptls.rules.registry", "promptls.rules.check")
 """The modules that the first diagnostics need."""
-_SECOND: Final = ("promptls.protocol.renderings", "promptls.features.experiment_runs")
+_SECOND: Final = ("promptls.protocol.kept.renderings", "promptls.features.experiment_runs")
 """Those that are needed when the typing first pauses."""
 
 

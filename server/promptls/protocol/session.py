@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any, Final
 from lsprotocol import types
 
 from promptls.meaning.kind import Kind
-from promptls.protocol.client_flags import client_flags
-from promptls.protocol.configuration import report_problems
+from promptls.protocol.client.flags import client_flags
 from promptls.protocol.convert import is_file, path_of, unit_of, uri_of
-from promptls.protocol.dataset_findings import DatasetFindings
 from promptls.protocol.diagnostics import Diagnostics
-from promptls.protocol.folds import Folds
-from promptls.protocol.held_documents import HeldDocuments
-from promptls.protocol.rendered_findings import RenderedFindings
-from promptls.protocol.runs import Runs
-from promptls.protocol.scan import Scan
-from promptls.protocol.semantic_tokens import SemanticTokens
-from promptls.protocol.settings_findings import SettingsFindings
+from promptls.protocol.findings.dataset_findings import DatasetFindings
+from promptls.protocol.findings.rendered_findings import RenderedFindings
+from promptls.protocol.findings.settings_findings import SettingsFindings
+from promptls.protocol.findings.workspace_reports import WorkspaceReports
+from promptls.protocol.kept.folds import Folds
+from promptls.protocol.kept.held_documents import HeldDocuments
+from promptls.protocol.kept.runs import Runs
+from promptls.protocol.kept.scan import Scan
+from promptls.protocol.kept.semantic_tokens import SemanticTokens
+from promptls.protocol.kept.symbol_index import SymbolIndex
+from promptls.protocol.notifications.configuration import report_problems
 from promptls.protocol.settling import Settling
-from promptls.protocol.symbol_index import SymbolIndex
-from promptls.protocol.workspace_reports import WorkspaceReports
 from promptls.results_view.client import ResultsProcess
 from promptls.workspace.disk import has_prompt_name
 from promptls.workspace.project_settings import PYPROJECT_FILE, SETTINGS_FILE
@@ -35,7 +35,7 @@ from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from promptls.protocol.renderings import Renderings
+    from promptls.protocol.kept.renderings import Renderings
     from promptls.protocol.server import PromptServer
 
 log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class Session:
     @cached_property
     def renderings(self) -> Renderings:
         """The renderings of the open files; what makes them is loaded when they are first asked for."""
-        from promptls.protocol.renderings import Renderings
+        from promptls.protocol.kept.renderings import Renderings
 
         return Renderings(self)
 

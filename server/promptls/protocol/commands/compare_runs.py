@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from promptls.protocol.client.shown_text import show_text
 from promptls.protocol.commands.arguments import prompt_path
-from promptls.protocol.shown_text import show_text
 from promptls.text.arguments import optional
 
 if TYPE_CHECKING:

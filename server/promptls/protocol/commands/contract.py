@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
+from promptls.protocol.client.shown_text import show_text
 from promptls.protocol.commands.arguments import prompt_path
 from promptls.protocol.convert import range_json
-from promptls.protocol.shown_text import show_text
 from promptls.text.arguments import optional
 from promptls.text.failure import WrongUse
 from promptls.text.nearest import did_you_mean

@@ -20,8 +20,8 @@ from promptls.features.experiment_tests import (
     prompts_with_experiments,
     row_tests,
 )
+from promptls.protocol.client.progress import in_slices
 from promptls.protocol.commands.arguments import prompt_path
-from promptls.protocol.progress import in_slices
 from promptls.text.arguments import optional
 from promptls.text.failure import Failure, WrongUse
 

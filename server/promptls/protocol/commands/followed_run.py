@@ -10,9 +10,9 @@ from lsprotocol import types
 
 from promptls.features.experiment_runs import experiment_names
 from promptls.features.run_words import Running, changed_text, plan_text, progress_text
-from promptls.protocol.editor_models import editor_of
-from promptls.protocol.progress import Progress, progress
-from promptls.protocol.verdict_news import VerdictNews
+from promptls.protocol.client.editor_models import editor_of
+from promptls.protocol.client.progress import Progress, progress
+from promptls.protocol.client.verdict_news import VerdictNews
 
 if TYPE_CHECKING:
     from promptls.experiments.events import Event, Finished, Planned, Started, Stopped

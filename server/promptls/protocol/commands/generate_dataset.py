@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
+from promptls.protocol.client.editor_models import editor_of
+from promptls.protocol.client.progress import Progress, progress
 from promptls.protocol.convert import path_of, uri_of
-from promptls.protocol.editor_models import editor_of
-from promptls.protocol.progress import Progress, progress
 from promptls.text.arguments import optional
 from promptls.text.failure import WrongUse
 

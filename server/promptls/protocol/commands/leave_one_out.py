@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from promptls.protocol.client.shown_text import show_text
 from promptls.protocol.commands.followed_run import followed_run, title_of
 from promptls.protocol.commands.run_request import run_request
-from promptls.protocol.shown_text import show_text
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session

@@ -9,8 +9,8 @@ from lsprotocol import types
 from promptls.features.preview import preview_markdown
 from promptls.preview.choice import Choice, preview_job
 from promptls.preview.result import preview_result
+from promptls.protocol.client.shown_text import show_text
 from promptls.protocol.commands.arguments import prompt_path
-from promptls.protocol.shown_text import show_text
 from promptls.rendering.job import RenderJob
 from promptls.rendering.samples import Sample
 from promptls.workspace.snapshot import Snapshot

@@ -10,7 +10,7 @@ from lsprotocol import types
 from promptls.preview.answers import committed, rows_of, tokens_of
 from promptls.preview.choice import Choice
 from promptls.protocol.commands.arguments import prompt_path
-from promptls.protocol.renderings import with_consent
+from promptls.protocol.kept.renderings import with_consent
 from promptls.text.arguments import optional
 from promptls.text.failure import WrongUse
 

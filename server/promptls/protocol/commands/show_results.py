@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from promptls.protocol.client.shown_text import show_text
 from promptls.protocol.commands.arguments import prompt_path
-from promptls.protocol.shown_text import show_text
 from promptls.text.arguments import optional
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from lsprotocol import types
 from promptls.features.token_report import model_of, report_json, token_report
 from promptls.models.registry import find_model
 from promptls.protocol.commands.arguments import prompt_path
-from promptls.protocol.renderings import with_consent
+from promptls.protocol.kept.renderings import with_consent
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.request import job_for

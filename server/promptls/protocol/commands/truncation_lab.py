@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from promptls.preview.choice import chosen_sample
+from promptls.protocol.client.progress import progress
 from promptls.protocol.commands.arguments import prompt_path
-from promptls.protocol.progress import progress
-from promptls.protocol.renderings import with_consent
+from promptls.protocol.kept.renderings import with_consent
 from promptls.rendering.lab import LabOptions, explore, lab_request
 from promptls.rendering.make import limits_for
 from promptls.rendering.outcome import RenderFailure

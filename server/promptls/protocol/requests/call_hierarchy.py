@@ -14,8 +14,8 @@ from promptls.features.call_hierarchy import (
     macro_named,
     outgoing,
 )
+from promptls.protocol.answers.locations import asked_place, range_in
 from promptls.protocol.convert import path_of
-from promptls.protocol.locations import asked_place, range_in
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session

@@ -13,9 +13,9 @@ from promptls.features.experiment_runs import experiment_names
 from promptls.features.mending import mending_edits
 from promptls.features.new_prompt import beginnings
 from promptls.features.run_actions import run_actions
+from promptls.protocol.answers.plain_actions import in_form
+from promptls.protocol.answers.refactor_actions import is_wanted, refactor_actions, workspace_edit
 from promptls.protocol.convert import from_range, is_file, path_of, to_range
-from promptls.protocol.plain_actions import in_form
-from promptls.protocol.refactor_actions import is_wanted, refactor_actions, workspace_edit
 from promptls.rules.rule import Edit, Finding
 from promptls.syntax.source import Source
 from promptls.text.span import Span

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from promptls.protocol.refactor_actions import resolved_action
+from promptls.protocol.answers.refactor_actions import resolved_action
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session

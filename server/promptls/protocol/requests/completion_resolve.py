@@ -6,9 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from promptls.features.completion.documentation import documentation
+from promptls.protocol.answers.plain_text import in_form
 from promptls.protocol.convert import path_of
 from promptls.protocol.dispatch import attempted
-from promptls.protocol.plain_text import in_form
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session

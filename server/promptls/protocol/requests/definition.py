@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from promptls.features.definition import Target, declaration_steps, definition_steps
-from promptls.protocol.locations import asked_of_symbol, location, range_in
-from promptls.protocol.progress import in_slices
+from promptls.protocol.answers.locations import asked_of_symbol, location, range_in
+from promptls.protocol.client.progress import in_slices
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lsprotocol import types
 
 from promptls.features.highlights import highlights
-from promptls.protocol.locations import asked_in_json, json_range_in
+from promptls.protocol.answers.locations import asked_in_json, json_range_in
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session

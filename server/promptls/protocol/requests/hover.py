@@ -9,9 +9,9 @@ from lsprotocol import types
 
 from promptls.features.hover import hover as hover_at
 from promptls.features.settings_file import explain_setting, is_settings_file
+from promptls.protocol.answers.plain_text import without_markdown
 from promptls.protocol.convert import from_position, path_of, to_range
-from promptls.protocol.dataset_documents import hover_dataset
-from promptls.protocol.plain_text import without_markdown
+from promptls.protocol.registrations.dataset_documents import hover_dataset
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from promptls.features.linked_editing import WORD_PATTERN, linked_places
-from promptls.protocol.locations import asked_place, range_in
+from promptls.protocol.answers.locations import asked_place, range_in
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from lsprotocol import types
 
 from promptls.features.symbols import Occurrence, occurrence_steps, symbol_at
-from promptls.protocol.locations import asked_of_symbol, json_range_in
-from promptls.protocol.progress import in_slices, send_part
+from promptls.protocol.answers.locations import asked_of_symbol, json_range_in
+from promptls.protocol.client.progress import in_slices, send_part
 from promptls.protocol.slices import Slices
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from promptls.features.rename import RenameEdit, prepare_steps, rename_steps
-from promptls.protocol.locations import asked_of_symbol, range_in
-from promptls.protocol.progress import in_slices
+from promptls.protocol.answers.locations import asked_of_symbol, range_in
+from promptls.protocol.client.progress import in_slices
 from promptls.text.failure import Failure
 
 if TYPE_CHECKING:

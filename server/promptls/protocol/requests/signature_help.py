@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from promptls.features.signature_help import signature_help as help_at
+from promptls.protocol.answers.plain_text import in_form
 from promptls.protocol.dispatch import attempted
-from promptls.protocol.plain_text import in_form
 from promptls.syntax.jinja.signature import Signature
 from promptls.text.lines import Unit, units_from_column
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from lsprotocol import types
 
 from promptls.meaning.kind import Kind
+from promptls.protocol.client.progress import progress, send_part
 from promptls.protocol.convert import path_of
-from promptls.protocol.progress import progress, send_part
 from promptls.protocol.slices import Slices
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from lsprotocol import types
 
 from promptls.features.workspace_symbols import match
+from promptls.protocol.client.progress import progress, send_part
 from promptls.protocol.convert import path_of
-from promptls.protocol.progress import progress, send_part
+from promptls.protocol.kept.symbol_index import PlacedThing
 from promptls.protocol.slices import Slices
-from promptls.protocol.symbol_index import PlacedThing
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from lsprotocol import types
 
+from promptls.protocol.answers.plain_text import without_markdown
 from promptls.protocol.convert import path_of
-from promptls.protocol.plain_text import without_markdown
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from promptls.protocol.progress import progress
+from promptls.protocol.client.progress import progress
 from promptls.protocol.slices import Slices
 from promptls.workspace.python_calls import TemplateCall, scanned_calls
 from promptls.workspace.python_experiments import scanned_experiments

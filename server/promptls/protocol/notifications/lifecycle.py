@@ -9,15 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
-from promptls.protocol import (
-    configuration,
-    dataset_documents,
-    settings_documents,
-    shared_names,
-    watched_files,
-)
 from promptls.protocol.convert import path_of
+from promptls.protocol.notifications import configuration
 from promptls.protocol.preloading import preload
+from promptls.protocol.registrations import dataset_documents, settings_documents, shared_names, watched_files
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session

@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from promptls.protocol.chosen_samples import ChosenSamples
-from promptls.protocol.render_workers import RenderWorkers
+from promptls.protocol.kept.chosen_samples import ChosenSamples
+from promptls.protocol.kept.render_workers import RenderWorkers
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.job import RenderJob
 from promptls.rendering.make import render_file, weigh_rows

@@ -1,0 +1,1 @@
+"""The forms that requests are answered in: locations, code actions, plain text."""
