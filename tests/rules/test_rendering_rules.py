@@ -44,7 +44,7 @@ FOUND = {
     "-- c.yml.j2 --\n- name: c\n  content: d\n- name: e\n  content: f\n",
     "a text of several lines that a content includes": "-- main.yml.j2 --\n- name: a\n  content: |\n    b\n    {% include 'c.yml.j2' %}\n               ^^^^^^^^^^ rendered-yaml: with placeholders, the rendered text is no YAML at its line 5, `two: three`: while parsing a block collection, did not find expected '-' indicator; of what is included, only the first line is indented (`{% filter indent(4) %}` indents all)\n    d\n"
     "-- c.yml.j2 --\none: two: three\ntwo: three\n",
-    "an item that is no mapping, where there are no inputs": "- name: a\n  content: b\n- just a text\n^^^^^^^^^^^^^ rendered-yaml\n",
+    "an item that is no mapping, where there are no inputs": "{% set text = 'just a text' %}\n- name: a\n  content: b\n- {{ text }}\n  ^^^^^^^^^^ rendered-yaml\n",
     "an unknown key that a tag prints": example("colour")
     + "- name: a\n  content: b\n  {{ x }}: red\n  ^^^^^^^ rendered-yaml\n",
     "a document that is no list": example("0") + "{% if x %}\n- name: a\n  ^^^^ rendered-yaml\n  content: b\n{% endif %}\n",

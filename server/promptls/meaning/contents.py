@@ -17,6 +17,8 @@ from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.span import Span
 
 _INDICATORS: Final = re.compile(r"[|>](?:[+-]?([1-9])|[1-9]?[+-]?)")
+_PROPERTIES: Final = re.compile(r"(?:[&!][^\s\[\]{},]*[ \t]+)*")
+"""An anchor and a tag ahead of a value."""
 MOVED: Final = frozenset({"macro", "call", "set", "filter"})
 """Blocks whose body is printed elsewhere, or is changed before it is printed."""
 
@@ -148,9 +150,15 @@ def _line_indent(chunk: Chunk, offset: int) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
+def written_at(chunk: Chunk, value: Scalar) -> int:
+    """Where a value begins, behind its anchor and its tag."""
+    properties = _PROPERTIES.match(chunk.text, value.span.start)
+    return value.span.start if properties is None else min(properties.end(), value.span.end)
+
+
 def block_indent(chunk: Chunk, content: Content) -> int | None:
     """How many spaces stand before the lines of a block scalar; None where no line tells."""
-    header = _INDICATORS.match(chunk.text, content.value.span.start)
+    header = _INDICATORS.match(chunk.text, written_at(chunk, content.value))
     if header and header.group(1):
         return column_of(chunk, content.key.start) + int(header.group(1))
     first = bisect_right(chunk.line_starts, content.value.span.start)

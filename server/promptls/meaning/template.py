@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -127,7 +128,18 @@ class Template:
                 for name, span in aliases
                 if re.search(rf"&{re.escape(name)}(?![^\s,\]}}])", text) is None
             ]
-        return tuple(sorted(problems, key=lambda problem: problem.span))
+        return tuple(_without_ends(sorted(problems, key=lambda problem: problem.span)))
+
+
+def _without_ends(problems: list[SyntaxProblem]) -> Iterator[SyntaxProblem]:
+    """The problems without those of unknown tags that end blocks of other unknown ones, as `endfoo`."""
+    opened: set[str] = set()
+    for problem in problems:
+        word = problem.unknown_tag
+        if not (word.startswith("end") and word[3:] in opened):
+            yield problem
+        if word:
+            opened.add(word)
 
 
 _has_parts: Final = united(lambda chunk: bool(chunk_items(chunk).parts), any)

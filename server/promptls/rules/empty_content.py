@@ -2,8 +2,8 @@
 
 ## What it does
 
-Reports `content` that is written out as nothing, `sections` without any section, and a section whose
-`content` is null.
+Reports `content` that is written out as nothing, or as tags that print nothing, such as a macro,
+`sections` without any section, and a section whose `content` is null.
 
 ## Why is this bad?
 
@@ -35,22 +35,29 @@ from typing import Final
 
 from promptls.meaning.contents import chunk_contents
 from promptls.meaning.parts import Part, chunk_items
+from promptls.rules.filled_behind import may_be_filled, may_print
 from promptls.rules.removed_tag import whole_lines
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.tag import Tag
+from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.yaml.nodes import Entry, Scalar, Sequence, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.span import Span
 
-_SILENT: Final = frozenset({"if", "elif", "else", "for", "set", "macro", "with", "import", "from"})
-"""The statements that print nothing themselves, and neither do the tags that end a block."""
+_PRINTED_ELSEWHERE: Final = frozenset({"macro", "set"})
+"""Blocks whose body prints nothing where it stands."""
 
 
 def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
     """The keys whose value is nothing, in parts of the chunk."""
+    found = [*_written_as_nothing(chunk)]
+    told = {finding.span for finding in found}
+    return iter([*found, *(each for each in _of_silent_tags(chunk) if each.span not in told)])
+
+
+def _written_as_nothing(chunk: Chunk) -> Iterator[Finding]:
+    """The keys behind which nothing stands."""
     parts = chunk_items(chunk).parts
     for index, part in enumerate(parts):
         ends = [entry.key.span.start for entry in part.entries[1:]]
@@ -63,7 +70,7 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
                 (not part.is_whole and entry.value.dynamic)
                 or (entry.value.style in {"|", ">"} and _breaks_behind(chunk, entry.value.span.end, end))
             )
-            if is_unread or _may_be_filled(chunk, Span(entry.key.span.end, end)):
+            if is_unread or may_be_filled(chunk, Span(entry.key.span.end, end)):
                 continue
             if key_text(entry) == "content":
                 yield Finding(entry.key.span, "this part has no content", tuple(_removal(chunk, part)))
@@ -72,13 +79,33 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
     yield from _empty_sections(chunk)
 
 
+def _of_silent_tags(chunk: Chunk) -> Iterator[Finding]:
+    """The contents of the chunk in which stand tags, and nothing that is printed."""
+    for content in chunk_contents(chunk):
+        if content.value.text.strip() or not content.value.style or not content.part.is_whole:
+            continue
+        tags = [tag for tag in chunk.tags if content.value.span.start <= tag.span.start < content.end]
+        moved = [
+            (chunk.tags[pair.opening].span.end, chunk.tags[pair.closing].span.start)
+            for pair in chunk_blocks(chunk).pairs
+            if pair.keyword in _PRINTED_ELSEWHERE
+        ]
+        if tags and not any(
+            may_print(tag)
+            for tag in tags
+            if tag.kind != "comment" and not any(start <= tag.span.start < end for start, end in moved)
+        ):
+            what = "part" if content.section is None else "section"
+            yield Finding(content.key, f"this {what} has no content: what stands in it prints nothing")
+
+
 def _empty_sections(chunk: Chunk) -> Iterator[Finding]:
     """The sections of the chunk's parts whose content is null, which Prompt Poet cannot join."""
     for content in chunk_contents(chunk):
         value = content.value
         if content.section is None or value.dynamic or value.tag != "null":
             continue
-        if value.span.is_empty() and _may_be_filled(chunk, Span(content.key.end, content.end)):
+        if value.span.is_empty() and may_be_filled(chunk, Span(content.key.end, content.end)):
             continue
         yield Finding(
             content.key, "this section has no content: Prompt Poet cannot join it", severity="error"
@@ -87,27 +114,6 @@ def _empty_sections(chunk: Chunk) -> Iterator[Finding]:
 
 def _breaks_behind(chunk: Chunk, start: int, end: int) -> bool:
     return any(start <= problem.span.start <= end for problem in chunk_yaml(chunk).problems)
-
-
-def _may_be_filled(chunk: Chunk, behind: Span) -> bool:
-    """Whether a tag behind a key could print its value: one that prints, or one with text behind it."""
-    tags = [tag for tag in chunk.tags if behind.start <= tag.span.start < behind.end]
-    if any(_may_print(tag) for tag in tags if tag.kind != "comment"):
-        return True
-    starts = [tag.span.end for tag in tags]
-    ends = [*(tag.span.start for tag in tags[1:]), behind.end]
-    return any(
-        line.strip() and not line.lstrip().startswith("#")
-        for start, end in zip(starts, ends, strict=False)
-        for line in chunk.text[start:end].splitlines()
-    )
-
-
-def _may_print(tag: Tag) -> bool:
-    if tag.kind != "statement" or tag.unclosed:
-        return True
-    keyword = tag_tree(tag).statement.keyword
-    return keyword not in _SILENT and not keyword.startswith("end")
 
 
 def _removal(chunk: Chunk, part: Part) -> Iterator[Fix]:

@@ -38,7 +38,14 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from promptls.meaning.contents import Content, before_typing, block_indent, chunk_contents, tags_in
+from promptls.meaning.contents import (
+    Content,
+    before_typing,
+    block_indent,
+    chunk_contents,
+    tags_in,
+    written_at,
+)
 from promptls.rules.kept_findings import moved
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
@@ -51,12 +58,22 @@ _WIDE: Final = "\\x1c-\\x1f\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f
 """White space to Python beyond that of ASCII, such as the no-break space; `str.strip` takes it too."""
 _PLAIN: Final = re.compile(rf"[ \t{_WIDE}]")
 _IN_SECTION: Final = re.compile(r"[ \t]")
-_ESCAPED: Final = re.compile(rf"[ \t{_WIDE}]|\\[ntr\t _NLP]")
+_BY_CODE: Final = (
+    r"\\x(?:09|0[bBcC]|1[c-fC-F]|20|85|[aA]0)"
+    r"|\\(?:u|U0000)(?:00(?:09|0[bBcC]|1[c-fC-F]|20|85|[aA]0)|1680|20(?:0\d|0[aA]|2[89fF]|5[fF])|3000)"
+)
+"""The codes of white space other than line breaks of ASCII, as double quotes have them."""
+_BREAK_BY_CODE: Final = r"\\(?:x|u00|U000000)0[aAdD]"
+_ESCAPED: Final = re.compile(rf"[ \t{_WIDE}]|\\[ntrvf\t _NLP]|{_BY_CODE}|{_BREAK_BY_CODE}")
 """White space in double quotes, written out or as an escape; `\\_` is a no-break space."""
-_ESCAPED_IN_LINE: Final = re.compile(r"[ \t]|\\[t\t ]")
-_ESCAPED_AT_EDGE: Final = re.compile(rf"[ \t{_WIDE}]|\\[t\t _]")
+_ESCAPED_IN_LINE: Final = re.compile(r"[ \t]|\\[t\t ]|\\(?:x|u00|U000000)(?:09|20)")
+_ESCAPED_AT_EDGE: Final = re.compile(rf"[ \t{_WIDE}]|\\[tvf\t _]|{_BY_CODE}")
+_WIDTHS: Final = (10, 6, 4, 2, 1)
+"""How many characters a piece of a text in double quotes may take: an escape with its code, or a character."""
 _NOT_STRIPPED_BY_YAML: Final = re.compile(rf"[{_WIDE}]*")
 _LINE: Final = re.compile(r"[^\r\n]*")
+_BREAKS: Final = frozenset("\r\n")
+"""What YAML itself takes out of quotes with the white space beside it, which only lays out the lines."""
 
 
 class _Known(NamedTuple):
@@ -99,7 +116,7 @@ def _known_before(chunk: Chunk) -> _Known | None:
 
 def _holds_end(text: str) -> bool:
     """Whether an end of a content is certainly in a piece of it: a whole line, or some words without tags."""
-    return "\n" in text or ("{" not in text and "}" not in text and len(text.strip()) > len(_MARKER))
+    return "\n" in text or (not any(each in text for each in "{}\\") and len(text.strip()) > len(_MARKER))
 
 
 def _findings(chunk: Chunk, texts: list[tuple[Content, Span]]) -> Iterator[Finding]:
@@ -110,6 +127,9 @@ def _findings(chunk: Chunk, texts: list[tuple[Content, Span]]) -> Iterator[Findi
         if content.is_block:
             before = _indentation(chunk, content, inside.start)
             behind = 0 if _ends_with_line(content) else behind
+        elif content.value.style:
+            before = 0 if text[before : before + 1] in _BREAKS else before
+            behind = 0 if text[: len(text) - behind][-1:] in _BREAKS else behind
         if (
             before
             and before < len(text)
@@ -128,7 +148,8 @@ def _inside(chunk: Chunk, content: Content) -> Span | None:
     """
     span = content.value.span
     if content.value.style in {"'", '"'}:
-        return Span(span.start + 1, max(span.end - 1, span.start + 1))
+        start = written_at(chunk, content.value) + 1
+        return Span(start, max(span.end - 1, start))
     if not content.is_block:
         behind = _NOT_STRIPPED_BY_YAML.match(chunk.text, span.end)
         return None if behind is None or span.is_empty() else Span(span.start, behind.end())
@@ -197,13 +218,22 @@ def _trailing(text: str, stripped: re.Pattern[str]) -> int:
     """How many characters of white space end a text; an escaped backslash is none."""
     position = len(text)
     while position:
-        before = text[: position - 1]
-        is_escape = (len(before) - len(before.rstrip("\\"))) % 2 == 1
-        begin = position - 2 if is_escape else position - 1
-        if not stripped.fullmatch(text, begin, position):
+        begins = (position - width for width in _WIDTHS if width <= position)
+        begin = next((each for each in begins if _is_piece(text, each, position, stripped)), None)
+        if begin is None:
             break
         position = begin
     return len(text) - position
+
+
+def _is_piece(text: str, begin: int, end: int, stripped: re.Pattern[str]) -> bool:
+    """Whether stripped white space stands there, no part of which belongs to an escape that begins earlier."""
+    if not stripped.fullmatch(text, begin, end):
+        return False
+    before = begin
+    while before and text[before - 1] == "\\":
+        before -= 1
+    return (begin - before) % 2 == 0
 
 
 def _indentation(chunk: Chunk, content: Content, first: int) -> int:

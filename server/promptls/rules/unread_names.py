@@ -9,6 +9,7 @@ from typing import Final
 from promptls.meaning.scopes import Binding
 from promptls.rules.removed_tag import tag_at
 from promptls.rules.rule import FileContext
+from promptls.syntax.jinja.refusals import CONSTANTS
 from promptls.text.span import Span
 from promptls.workspace.contract import contract_of, names_handed_on
 
@@ -34,6 +35,8 @@ def unread(context: FileContext, kind: str) -> Iterator[Binding]:
     for binding in names.bindings_of(kind):
         if binding.name not in unread_here or binding.name in read or binding.name.startswith("_"):
             continue
+        if binding.name in CONSTANTS:
+            continue  # that nothing can be assigned to it is told
         if not may_be_read_in_broken_text(context, binding.name, binding.span):
             yield binding
 

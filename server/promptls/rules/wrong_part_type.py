@@ -4,7 +4,8 @@
 
 Reports a written-out `truncation_priority` that is no number, `sections` that are no list,
 `expected_template_data_keys` that are no list, and `content`, also that of a section, that YAML reads
-as a number, a date or a truth value. Where Jinja prints the value, what is written out in the tag counts, in each
+as a number, a date or a truth value. Items of the list that are no mappings are reported too, and so are
+tags of YAML (`!name`) that Prompt Poet's loader does not know. Where Jinja prints the value, what is written out in the tag counts, in each
 branch of a condition, and so does nothing where a condition has no `else`.
 
 ## Why is this bad?
@@ -39,6 +40,7 @@ from typing import Final
 from promptls.meaning.contents import chunk_contents
 from promptls.meaning.parts import chunk_items
 from promptls.rules.aspects import names
+from promptls.rules.no_part_items import item_place, no_part_items
 from promptls.rules.printed_types import (
     BOUND_PRIORITIES,
     WORDS,
@@ -46,14 +48,12 @@ from promptls.rules.printed_types import (
     printed_contents,
     printed_values_of_keys,
 )
+from promptls.rules.refused_tags import refused_tags
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
 from promptls.text.span import Span
-
-_LOADED = frozenset({"", "str", "int", "float", "bool", "null", "timestamp", "binary", "merge", "value"})
-"""The tags of scalars that libyaml's safe loader knows."""
 
 
 def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
@@ -75,6 +75,8 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             yield Finding(value.span, message, (quoted,))
     yield from printed_values_of_keys(chunk)
     yield from printed_contents(chunk)
+    yield from no_part_items(chunk)
+    yield from refused_tags(chunk)
 
 
 def check(context: FileContext) -> Iterator[Finding]:
@@ -84,8 +86,6 @@ def check(context: FileContext) -> Iterator[Finding]:
 
 def _of_key(chunk: Chunk, entry: Entry) -> Iterator[Finding]:
     value = entry.value
-    if isinstance(value, Scalar) and value.tag not in _LOADED:
-        yield Finding(value.span, f"the YAML loader of Prompt Poet refuses the tag of `{value.tag}`")
     match key_text(entry):
         case "truncation_priority" if not _is_number(value):
             what = "text" if isinstance(value, Scalar) and value.tag == "str" else "anything else"
@@ -98,21 +98,13 @@ def _of_key(chunk: Chunk, entry: Entry) -> Iterator[Finding]:
         case "sections" if isinstance(value, Sequence):
             for item in value.items:
                 if not isinstance(item, Mapping) and not (isinstance(item, Scalar) and item.dynamic):
-                    yield Finding(_item_span(chunk, item), "a section is a mapping with `name` and `content`")
+                    yield Finding(item_place(chunk, item), "a section is a mapping with `name` and `content`")
         case "expected_template_data_keys" if isinstance(value, Scalar) and value.tag == "str":
             fixes = tuple(_listed(value))
             message = "`expected_template_data_keys` is a list; of text, every letter is taken for a name"
             yield Finding(value.span, message, fixes)
         case _:
             pass
-
-
-def _item_span(chunk: Chunk, item: Node) -> Span:
-    """The item of a list; of an empty one, its dash."""
-    if not item.span.is_empty():
-        return item.span
-    dash = chunk.text.rfind("-", 0, item.span.start)
-    return Span(dash, dash + 1)
 
 
 def _listed(value: Node) -> Iterator[Fix]:

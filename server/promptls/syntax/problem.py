@@ -17,12 +17,16 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class SyntaxProblem:
-    """A syntax error of the language `jinja`, `yaml` or `header`, with its place and what was expected."""
+    """A syntax error of the language `jinja`, `yaml` or `header`, with its place and what was expected.
+
+    `unknown_tag` is the word of a tag that Jinja does not know.
+    """
 
     language: str
     span: Span
     message: str
     related: tuple[Related, ...] = ()
+    unknown_tag: str = ""
 
     def shifted(self, by: int) -> SyntaxProblem:
         """The same problem in a text that begins `by` characters earlier."""

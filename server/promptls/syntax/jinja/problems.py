@@ -93,7 +93,7 @@ def _inside(tag: Tag) -> SyntaxProblem | None:
     if keyword and keyword not in KEYWORDS and keyword != "output":
         span = statement.keyword_span.shifted(tag.span.start)
         advice = advice_on_tag(keyword, tag.text[statement.keyword_span.end : tag.inner_end])
-        return SyntaxProblem("jinja", span, f"unknown tag `{keyword}`{advice}")
+        return SyntaxProblem("jinja", span, f"unknown tag `{keyword}`{advice}", unknown_tag=keyword)
     if tree.problems:
         problem = tree.problems[0]
         span = problem.span if problem.span.end > problem.span.start else _visible(tag, problem.span.start)

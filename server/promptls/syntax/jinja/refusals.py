@@ -24,7 +24,7 @@ from promptls.syntax.jinja.nodes import (
 )
 from promptls.syntax.jinja.statements import parse_tag
 
-_CONSTANTS: Final = frozenset({"true", "false", "none", "True", "False", "None"})
+CONSTANTS: Final = frozenset({"true", "false", "none", "True", "False", "None"})
 
 
 @lru_cache(maxsize=4096)
@@ -55,7 +55,7 @@ def _in_targets(statement: Statement) -> Iterator[Problem]:
         for node in walk(target):
             if not isinstance(node, Name):
                 continue
-            if node.name in _CONSTANTS:
+            if node.name in CONSTANTS:
                 yield Problem(node.span, f"`{node.name}` is a constant: nothing can be assigned to it")
             elif node.name == "loop" and statement.keyword == "for":
                 yield Problem(node.span, "`loop` is Jinja's own variable in a loop: choose another name")
