@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
-from typing import Final, NamedTuple
+from typing import Final
 
+from promptls.meaning.evaluation_template import EvaluationTemplate, class_name, template_of
 from promptls.meaning.meta_template import MetaTemplate, meta_template_of
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.problems import tag_tree
@@ -19,80 +19,10 @@ from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, k
 from promptls.syntax.yaml.salvage import salvaged_mapping
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.systems.opencompass.evaluation_keys import INFER_KEYS
-from promptls.systems.opencompass.template_keys import DIALOGUE_KEYS
-from promptls.systems.opencompass.vocabulary import LABEL_INFERENCERS, TEMPLATE_TYPES
+from promptls.systems.opencompass.vocabulary import LABEL_INFERENCERS
 from promptls.text.span import Span
 
 _PRINTING: Final = frozenset({"if", "elif", "else", "endif", "for", "endfor", "include", "import", "call"})
-
-
-class Form(Enum):
-    """What a template's `template` (or `messages`) is; the values are the words that users read."""
-
-    TEXT = "text"
-    DIALOGUE = "dialogue"
-    LABELS = "mapping from labels"
-    MESSAGES = "list of messages"
-    OTHER = "something else"
-    MISSING = "nothing"
-    UNKNOWN = "printed by Jinja, or for a class of its own"
-
-
-class Label(NamedTuple):
-    """One entry of a mapping from labels to templates."""
-
-    name: str
-    entry: Entry
-
-    @property
-    def form(self) -> Form:
-        """What the label's template is."""
-        return _form(self.entry.value)
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationTemplate:
-    """`ice_template` or `prompt_template`: its key, its mapping, and the value that holds the text."""
-
-    entry: Entry
-    form: Form
-    body: Node | None
-    """The value of `template`, or of `messages`."""
-
-    @property
-    def name(self) -> str:
-        """`ice_template` or `prompt_template`."""
-        return key_text(self.entry) or ""
-
-    @property
-    def mapping(self) -> Mapping | None:
-        """The template's keys."""
-        return self.entry.value if isinstance(self.entry.value, Mapping) else None
-
-    @property
-    def ice_token(self) -> Scalar | None:
-        """The value of `ice_token`, where one is given and it is not null."""
-        value = self.mapping.merged("ice_token") if self.mapping else None
-        return value if isinstance(value, Scalar) and (value.dynamic or value.tag != "null") else None
-
-    @property
-    def is_raw(self) -> bool:
-        """Whether it is a `RawPromptTemplate`."""
-        return self.form is Form.MESSAGES or class_name(self.mapping) == "RawPromptTemplate"
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        """The labels of a mapping from labels."""
-        if self.form is not Form.LABELS or not isinstance(self.body, Mapping):
-            return ()
-        return tuple(Label(_shown(entry.key), entry) for entry in self.body.entries)
-
-    @property
-    def bodies(self) -> tuple[Node, ...]:
-        """The texts and dialogues that prompts are made of: one, or one for each label."""
-        if self.form is Form.LABELS:
-            return tuple(label.entry.value for label in self.labels)
-        return () if self.body is None else (self.body,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,94 +131,14 @@ def evaluation_of(chunk: Chunk) -> Evaluation | None:
     return Evaluation(
         root=root,
         holder=holder,
-        ice=_template(holder.entry("ice_template")),
-        prompt=_template(holder.entry("prompt_template")),
+        ice=template_of(holder.entry("ice_template")),
+        prompt=template_of(holder.entry("prompt_template")),
         retriever=holder.entry("retriever"),
         inferencer=holder.entry("inferencer"),
         reader=reader if isinstance(reader, Mapping) else None,
         meta=root.entry("meta_template"),
         is_open=is_broken or _is_open(chunk, root),
     )
-
-
-def class_name(node: Node | None) -> str | None:
-    """The class that a mapping's `type` names, without its module."""
-    written = scalar_text(node.merged("type")) if isinstance(node, Mapping) else None
-    return written.rsplit(".", 1)[-1] if written else None
-
-
-def scalars_in(node: Node | None) -> Iterator[Scalar]:
-    """The texts in which OpenCompass fills fields in: of a text, of a dialogue's turns, of messages."""
-    for each in texts_in(node):
-        if isinstance(each, Scalar):
-            yield each
-        else:
-            yield from turn_texts(each)
-
-
-def texts_in(node: Node | None) -> Iterator[Scalar | Mapping]:
-    """The same, with turns and messages as they are."""
-    if isinstance(node, Scalar):
-        yield node
-    elif isinstance(node, Sequence):
-        yield from (item for item in node.items if not isinstance(item, Sequence))
-    elif isinstance(node, Mapping):
-        for key in DIALOGUE_KEYS:
-            yield from texts_in(node.value(key))
-
-
-def turn_texts(turn: Mapping) -> Iterator[Scalar]:
-    """The texts of a turn or a message."""
-    for key in ("prompt", "content"):
-        value = turn.value(key)
-        if isinstance(value, Scalar):
-            yield value
-
-
-def turns_in(node: Node | None, section: str) -> Iterator[Mapping]:
-    """The turns of a dialogue's section that are mappings."""
-    items = node.value(section) if isinstance(node, Mapping) else None
-    for item in items.items if isinstance(items, Sequence) else (items,):
-        if isinstance(item, Mapping):
-            yield item
-
-
-def _template(entry: Entry | None) -> EvaluationTemplate | None:
-    if entry is None:
-        return None
-    mapping = entry.value
-    if not isinstance(mapping, Mapping):
-        is_printed = isinstance(mapping, Scalar) and mapping.dynamic
-        return EvaluationTemplate(entry, Form.UNKNOWN if is_printed else Form.OTHER, None)
-    kind = class_name(mapping)
-    if kind is not None and kind not in TEMPLATE_TYPES:
-        # A class of the data set's own takes what it likes.
-        return EvaluationTemplate(entry, Form.UNKNOWN, None)
-    if kind == "RawPromptTemplate":
-        messages = mapping.merged("messages")
-        form = Form.MESSAGES if isinstance(messages, Sequence) else _form(messages, Form.OTHER)
-        return EvaluationTemplate(entry, form, messages)
-    body = mapping.merged("template")
-    return EvaluationTemplate(entry, _form(body), body)
-
-
-def _form(node: Node | None, other_than: Form | None = None) -> Form:
-    if node is None:
-        return Form.MISSING
-    if isinstance(node, Mapping):
-        if any(key_text(entry) in {None, "<<"} for entry in node.entries):
-            return Form.UNKNOWN
-        is_dialogue = all(key_text(entry) in DIALOGUE_KEYS for entry in node.entries)
-        return other_than or (Form.DIALOGUE if is_dialogue else Form.LABELS)
-    if isinstance(node, Scalar):
-        if node.dynamic and node.text.strip("x ") == "" and not node.style:
-            return Form.UNKNOWN
-        return other_than or (Form.TEXT if node.dynamic or node.tag == "str" else Form.OTHER)
-    return Form.OTHER
-
-
-def _shown(key: Node) -> str:
-    return key.text if isinstance(key, Scalar) else "?"
 
 
 def _is_open(chunk: Chunk, root: Mapping) -> bool:

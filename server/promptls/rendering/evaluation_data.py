@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from promptls.datasets.registry import SUFFIXES, open_dataset
-from promptls.meaning.evaluation import evaluation_of, scalars_in
+from promptls.meaning.dialogue_texts import scalars_in
+from promptls.meaning.evaluation import evaluation_of
 from promptls.meaning.fields import fields_in
 from promptls.meaning.template import Template
 from promptls.rendering.evaluation_job import EvaluationData

@@ -38,7 +38,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.meaning.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of
+from promptls.meaning.evaluation import Evaluation, evaluation_of
+from promptls.meaning.evaluation_template import EvaluationTemplate, Form
 from promptls.rules.filled_in import BLANK, as_list, key_behind
 from promptls.rules.key_edits import without_entry
 from promptls.rules.mapping_edits import is_flow

@@ -43,7 +43,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.meaning.evaluation import Form, evaluation_of
+from promptls.meaning.evaluation import evaluation_of
+from promptls.meaning.evaluation_template import Form
 from promptls.meaning.meta_template import MetaTemplate
 from promptls.rules.filled_in import BLANK, as_list, key_behind
 from promptls.rules.misspelt import misspelt

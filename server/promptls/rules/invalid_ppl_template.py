@@ -48,7 +48,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from promptls.meaning.evaluation import Evaluation, EvaluationTemplate, Form, Label, evaluation_of
+from promptls.meaning.evaluation import Evaluation, evaluation_of
+from promptls.meaning.evaluation_template import EvaluationTemplate, Form, Label
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import EVALUATION_KINDS, Finding, Rule
 from promptls.settings.project import Project

@@ -42,7 +42,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.meaning.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of, scalars_in
+from promptls.meaning.dialogue_texts import scalars_in
+from promptls.meaning.evaluation import Evaluation, evaluation_of
+from promptls.meaning.evaluation_template import EvaluationTemplate, Form
 from promptls.rules.mapping_edits import added_entry, indentation, is_flow, text_start
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, Severity
 from promptls.settings.project import Project

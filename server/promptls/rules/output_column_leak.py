@@ -41,7 +41,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.meaning.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of, scalars_in
+from promptls.meaning.dialogue_texts import scalars_in
+from promptls.meaning.evaluation import Evaluation, evaluation_of
+from promptls.meaning.evaluation_template import EvaluationTemplate, Form
 from promptls.meaning.fields import fields_in
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project

@@ -44,14 +44,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.meaning.evaluation import (
-    Evaluation,
-    EvaluationTemplate,
-    Form,
-    class_name,
-    evaluation_of,
-    scalars_in,
-)
+from promptls.meaning.dialogue_texts import scalars_in
+from promptls.meaning.evaluation import Evaluation, evaluation_of
+from promptls.meaning.evaluation_template import EvaluationTemplate, Form, class_name
 from promptls.rules.key_edits import without_entry
 from promptls.rules.mapping_edits import colon_end
 from promptls.rules.misspelt import misspelt

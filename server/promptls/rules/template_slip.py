@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from promptls.meaning.evaluation import EvaluationTemplate, Form, class_name
+from promptls.meaning.evaluation_template import EvaluationTemplate, Form, class_name
 from promptls.syntax.yaml.nodes import Entry, key_text
 
 TEMPLATE_KEYS: Final = {

@@ -54,7 +54,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from promptls.meaning.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of, turns_in
+from promptls.meaning.dialogue_texts import turns_in
+from promptls.meaning.evaluation import Evaluation, evaluation_of
+from promptls.meaning.evaluation_template import EvaluationTemplate, Form
 from promptls.meaning.meta_template import MetaTemplate
 from promptls.rules.misspelt import misspelt
 from promptls.rules.node_findings import found_in_node

@@ -40,7 +40,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from promptls.meaning.evaluation import EvaluationTemplate, class_name, evaluation_of, turns_in
+from promptls.meaning.dialogue_texts import turns_in
+from promptls.meaning.evaluation import evaluation_of
+from promptls.meaning.evaluation_template import EvaluationTemplate, class_name
 from promptls.rules.misspelt import misspelt
 from promptls.rules.node_findings import found_in_node
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule

@@ -39,7 +39,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from promptls.meaning.evaluation import Evaluation, evaluation_of, texts_in, turn_texts
+from promptls.meaning.dialogue_texts import texts_in, turn_texts
+from promptls.meaning.evaluation import Evaluation, evaluation_of
 from promptls.meaning.fields import fields_in
 from promptls.rules.misspelt import misspelt
 from promptls.rules.node_findings import found_in_node

@@ -35,7 +35,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.meaning.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of
+from promptls.meaning.evaluation import Evaluation, evaluation_of
+from promptls.meaning.evaluation_template import EvaluationTemplate, Form
 from promptls.rules.key_edits import without_entry
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project

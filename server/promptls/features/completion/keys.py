@@ -12,7 +12,8 @@ from promptls.features.completion.request import Request
 from promptls.features.completion.values import example_schema
 from promptls.features.completion.variables import declared_inputs, read_inputs
 from promptls.features.key_facts import SCHEMA_KEYS, keys_at
-from promptls.meaning.evaluation import class_name, evaluation_of
+from promptls.meaning.evaluation import evaluation_of
+from promptls.meaning.evaluation_template import class_name
 from promptls.meaning.kind import Kind
 from promptls.syntax.yaml import nodes
 from promptls.syntax.yaml.place import ITEM, YamlPlace

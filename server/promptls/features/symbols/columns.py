@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.features.symbols.symbol import Occurrence
-from promptls.meaning.evaluation import Evaluation, evaluation_of, scalars_in
+from promptls.meaning.dialogue_texts import scalars_in
+from promptls.meaning.evaluation import Evaluation, evaluation_of
 from promptls.meaning.fields import fields_in
 from promptls.meaning.kind import Kind
 from promptls.meaning.template import Template
