@@ -32,7 +32,7 @@ def problems(header: str) -> list[tuple[str, str]]:
             "datset",
             "unknown header key `experiments.x.datset`; did you mean",
         ),
-        ("experiments: {x: {}}", "x", "`experiments.x.dataset`: field required"),
+        ("experiments: {x: {}}", "x", "`experiments.x.dataset` is missing"),
         ("name: [", "[", "expected a value here, or the bracket that closes the list"),
         ("- a", "- a", "a header is a mapping of keys to values"),
     ],

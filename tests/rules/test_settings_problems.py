@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a setting stands on one line with what is said of it
 from __future__ import annotations
 
 from pathlib import Path
@@ -174,6 +175,98 @@ UNUSUAL = {
         'ragas_version = "0.2.0"\n',
         (0, 0, "the setting `ragas_version` is wrong: input should be a release from `0.1.0` to `0.1.21`"),
     ),
+    "a folder of templates that is misspelt": (
+        'template_paths = [\n  "sections/.", # there\n  "setions",\n]\n',
+        (
+            2,
+            3,
+            "`template_paths`: there is no folder `setions` in the folder of these settings; did you mean `sections`?",
+        ),
+    ),
+    "a folder of templates that is not there": (
+        "template_paths = ['sections', 'shared/prompts']\n",
+        (0, 31, "`template_paths`: there is no folder `shared/prompts` in the folder of these settings"),
+    ),
+    "a file in the place of a folder of templates": (
+        'template_paths = ["d.csv"]\n',
+        (0, 19, "`template_paths`: `d.csv` is a file, and no folder"),
+    ),
+    "one folder without a list": (
+        'template_paths = "sections"\n',
+        (0, 0, 'the setting `template_paths` is wrong: input should be a list: `["sections"]`'),
+    ),
+    "functions without their ending": (
+        'functions = "helper"\n',
+        (
+            0,
+            0,
+            "`functions`: there is no file `helper` in the folder of these settings; did you mean `helpers.py`?",
+        ),
+    ),
+    "a folder of functions": (
+        'functions = "sections"\n',
+        (0, 0, "`functions`: `sections` is a folder, and no Python file"),
+    ),
+    "an experiment without a name": (
+        '[experiments]\ndataset = "d.csv"\nmetrics = ["exact_match"]\n',
+        (1, 0, "`dataset` belongs below a name: `experiments.NAME.dataset`"),
+    ),
+    "a model without a name": (
+        '[models]\nprovider = "openai"\nmodel = "x"\n',
+        (1, 0, "`provider` belongs below a name: `models.NAME.provider`"),
+    ),
+    "a limit without a provider": (
+        "[rate_limits]\nrequests_per_minute = 5\n",
+        (1, 0, "`requests_per_minute` belongs below a name: `rate_limits.NAME.requests_per_minute`"),
+    ),
+    "experiments in a list": (
+        '[[experiments]]\nname = "t"\ndataset = "d.csv"\n',
+        (0, 2, "the setting `experiments` is wrong: input should be tables with names: `[experiments.NAME]`"),
+    ),
+    "thresholds beside their experiment": (
+        '[experiments.t]\ndataset = "d.csv"\n[thresholds]\nexact_match = 0.8\n',
+        (2, 1, "there is no setting `thresholds`; it stands as `experiments.NAME.thresholds`"),
+    ),
+    "a table with another name": (
+        '[experiments.t]\ndataset = "d.csv"\n[experiments.t.threshold]\nexact_match = 0.8\n',
+        (2, 15, "there is no setting `experiments.t.threshold`; did you mean `thresholds`?"),
+    ),
+    "a budget that is a number": (
+        '[experiments.t]\ndataset = "d.csv"\nbudget = 5\n',
+        (2, 0, "the setting `experiments.t.budget` is wrong: input should be a mapping"),
+    ),
+    "a budget of nothing": (
+        '[experiments.t]\ndataset = "d.csv"\nbudget = {calls = 1, cost = 0}\n',
+        (2, 21, "the setting `experiments.t.budget.cost` is wrong: input should be greater than 0"),
+    ),
+    "a limit in hyphens": (
+        "token-limit = 5\n",
+        (0, 0, "there is no setting `token-limit`; did you mean `token_limit`?"),
+    ),
+    "a rule in underscores": (
+        "[rules]\nunknown_role = 'off'\n",
+        (1, 0, "there is no rule `unknown_role`; did you mean"),
+    ),
+    "a severity in words of YAML": (
+        "[rules]\nunknown-role = false\n",
+        (1, 0, "the setting `rules.unknown-role` is wrong: input should be 'error', 'warning'"),
+    ),
+    "the table of pyproject.toml": (
+        '[tool.promptls]\nencoding = "cl100k_base"\n',
+        (0, 1, "in `promptls.toml`, settings stand at the top, and not below `[tool]`"),
+    ),
+    "a key that a text holds too": (
+        'judge = "echo" # dataset = 1\n[experiments.u]\n# dataset = "x"\n"dataset" = \'e.csv\'\n',
+        (3, 1, "experiment `u`: there is no file `e.csv` beside `promptls.toml`; did you mean `d.csv`?"),
+    ),
+    "keys with dots": (
+        'experiments.t.dataset = "d.csv"\nexperiments.t.models = ["echo", "ecko"]\n',
+        (1, 33, "experiment `t`: there is no model `ecko`; did you mean `echo`?"),
+    ),
+    "a name that two tables have": (
+        '[experiments.a]\ndataset = "d.csv"\nmodels = ["ecko", "echo"]\n[experiments.b]\ndataset = "d.csv"\n',
+        (2, 11, "experiment `a`: there is no model `ecko`"),
+    ),
     "an item on a line of its own": (
         '[experiments.t]\ndataset = "d.csv"\nmodels = [\n  "echo",\n  "echoo",\n]\n',
         (4, 3, "experiment `t`: there is no model `echoo`; did you mean `echo`?"),
@@ -208,6 +301,8 @@ def test_a_setting_is_judged_however_it_is_written(
     tmp_path: Path, text: str, expected: tuple[int, int, str]
 ) -> None:
     (tmp_path / "d.csv").write_text("a\n1\n", "utf-8")
+    (tmp_path / "sections").mkdir()
+    (tmp_path / "helpers.py").write_text("", "utf-8")
     (tmp_path / "promptls.toml").write_bytes(text.encode())
 
     (problem,) = settings_problems(find_project(tmp_path / "a.yml.j2"))
@@ -227,8 +322,42 @@ def test_a_setting_is_judged_however_it_is_written(
         "token_limit = 2_000\n",
         '[models.m]\nprovider = "openai"\nmodel = "x"\n[rate_limits.m]\nrequests_per_minute = 5\n',
         '[rate_limits."openai:gpt-4.1-mini"]\nrequests_per_minute = 5\n',
+        'template_paths = [".", "", "./", "sections/../"]\n',
+        '[experiments.t]\ndataset = "d.csv"\nmetrics = ["exact_match"]\n[experiments.t.thresholds]\nexact_match = 1\n',
+        '[experiments.t]\ndataset = "./d.csv"\nbudget = {calls = 5, tokens = 1_000, cost = 0.5}\n',
+        '["experiments"."a.b"]\n"dataset" = \'d.csv\'\n',
+        '[models.m]\nprovider = "vllm"\nmodel = "x"\nbase_url = "http://localhost:1/v1"\n[models.m.parameters]\ntemperature = 0\nanything = {deep = [1]}\n',
+        "[rules]\nunknown-role = \"hint\"\n'unused-input' = 'off'\n",
     ],
 )
 def test_settings_that_are_right_have_no_problem(tmp_path: Path, text: str) -> None:
+    (tmp_path / "d.csv").write_text("a,expected\n1,2\n", "utf-8")
+    (tmp_path / "sections").mkdir()
     (tmp_path / "promptls.toml").write_bytes(text.encode())
+    assert settings_problems(find_project(tmp_path / "a.yml.j2")) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("[tool.promptsl]\n", 6, "promptls does not read `[tool.promptsl]`; did you mean `[tool.promptls]`?"),
+        ("[promptls]\nx = 1\n", 1, "promptls does not read `[promptls]`; did you mean `[tool.promptls]`?"),
+    ],
+)
+def test_a_table_that_promptls_does_not_read_is_named(
+    tmp_path: Path, text: str, column: int, message: str
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(f'[project]\nname = "promptls"\n\n{text}', "utf-8")
+
+    (problem,) = settings_problems(find_project(tmp_path / "a.yml.j2"))
+
+    assert problem.place is not None
+    assert (problem.place.line, problem.place.column) == (3, column)
+    assert problem.message == message
+
+
+@pytest.mark.parametrize("text", ["[tool.prompt]\nx = 1\n", "[tool.promptfoo]\nx = 1\n", 'promptls = "a"\n'])
+def test_a_table_of_another_tool_is_not_meant_for_promptls(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(text, "utf-8")
+
     assert settings_problems(find_project(tmp_path / "a.yml.j2")) == ()

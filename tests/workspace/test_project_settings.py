@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from promptls.meaning.kind import Kind
 from promptls.workspace.project_settings import find_project
+from promptls.workspace.workspace import Workspace
 
 
 @pytest.fixture
@@ -62,7 +64,7 @@ def test_a_wrong_key_is_a_problem_with_its_line_and_the_rest_counts(prompt: Path
         (
             "[models.x]\nprovider = 'echo'\n[models.y]\nprovider = 'echo'\nmodel = 'm'",
             0,
-            "the setting `models.x.model` is wrong: field required",
+            "the setting `models.x.model` is missing",
         ),
         ("a = \n", 0, "the file is not valid TOML"),
         ("[a]\nb = [1,\n", None, "the file is not valid TOML"),
@@ -80,3 +82,41 @@ def test_every_mistake_is_named_and_nothing_is_raised(
 def test_bytes_that_are_no_text_are_a_problem(prompt: Path) -> None:
     (prompt.parent / "promptls.toml").write_bytes(b"\xff\xfe\x00")
     assert "cannot be read" in find_project(prompt).problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("glob", "is_meant"),
+    [
+        ("a/b", True),
+        ("a/b/", True),
+        ("./a/**", True),
+        ("**/ask.yml.j2", True),
+        ("a/**/ask.yml.j2", True),
+        ("a/b/**/*.yml.j2", True),
+        ("a/b/*.j2", True),
+        ("b/*.j2", False),
+        ("a/b/**/c/*.j2", False),
+        ("ask", False),
+    ],
+)
+def test_a_glob_counts_from_the_settings(prompt: Path, tmp_path: Path, glob: str, is_meant: bool) -> None:
+    (tmp_path / "promptls.toml").write_text(f"exclude = ['{glob}']\n", encoding="utf-8")
+    assert find_project(prompt).excludes(str(prompt)) is is_meant
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("instruction: Help {{ who }}.\nmodel: gemini\n", Kind.OBJECT),
+        ("Hello {{ who }}.\n", Kind.PARTS),
+    ],
+)
+def test_what_the_settings_call_a_prompt_is_one(prompt: Path, tmp_path: Path, text: str, kind: Kind) -> None:
+    workspace = Workspace([tmp_path])
+    workspace.open(str(prompt), text, 1)
+    assert workspace.snapshot.kind(str(prompt)) is Kind.OTHER
+    (tmp_path / "promptls.toml").write_text("include = ['a/*']\n", encoding="utf-8")
+
+    chosen = Workspace([tmp_path])
+    chosen.open(str(prompt), text, 1)
+    assert chosen.snapshot.kind(str(prompt)) is kind

@@ -12,13 +12,14 @@ import yaml
 from promptls.meaning.example import Example
 from promptls.meaning.header_text import CLOSING, OPENING, begins_header
 from promptls.settings.header import Header
+from promptls.settings.setting_words import first_without_name, names_at, unknown_words, wrong_words
 from promptls.settings.valid_part import Invalid, valid_part
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.compose import compose
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text, scalar_text
 from promptls.syntax.yaml.salvage import TOP_KEY, may_be_left_out, mended_key
 from promptls.text.lines import line_end
-from promptls.text.nearest import did_you_mean, nearest
+from promptls.text.nearest import nearest
 from promptls.text.span import NOWHERE, Span
 
 _BUT_LINE_BREAK: Final = re.compile(r"[^\n]")
@@ -215,14 +216,16 @@ def _validated(
     else:
         settings, invalid = valid_part(Header, known)
     misspelt = {
-        (*found.path[:-1], nearest(str(found.path[-1]), _keys_at(found.path[:-1])))
+        (*found.path[:-1], nearest(str(found.path[-1]), names_at(Header, found.path[:-1])))
         for found in invalid
         if found.is_unknown_key
     }
+    nameless = first_without_name(invalid, Header)
     return settings, tuple(
-        _problem(tree, found)
+        _problem(tree, found, nameless.get(found.path))
         for found in invalid
-        if found.path not in misspelt or _node_at(tree, found.path) is not None
+        if nameless.get(found.path) != ""
+        and (found.path not in misspelt or _node_at(tree, found.path) is not None)
     )
 
 
@@ -230,15 +233,15 @@ def _has_names(example: dict[Any, Any]) -> bool:
     return set(map(type, example)) <= {str}
 
 
-def _problem(tree: Mapping, found: Invalid) -> HeaderProblem:
+def _problem(tree: Mapping, found: Invalid, said: str | None) -> HeaderProblem:
     path = found.path
     if found.is_unknown_key:
         key = str(path[-1])
         owner = _node_at(tree, path[:-1])
         entry = owner.entry(key) if isinstance(owner, Mapping) else None
-        known = _keys_at(path[:-1])
-        message = f"unknown header key `{'.'.join(str(part) for part in path)}`{did_you_mean(key, known)}"
-        meant = nearest(key, known)
+        shown_key = ".".join(map(str, path))
+        message = f"unknown header key `{shown_key}`{unknown_words(found, Header)}"
+        meant = nearest(key, names_at(Header, path[:-1]))
         is_there = isinstance(owner, Mapping) and meant is not None and owner.entry(meant) is not None
         span = entry.key.span if entry else tree.span
         return HeaderProblem("unknown-key", span, message, None if is_there else meant)
@@ -246,30 +249,13 @@ def _problem(tree: Mapping, found: Invalid) -> HeaderProblem:
     while node is None and shown:
         shown = shown[:-1]
         node = _node_at(tree, shown)
-    said = found.message[:1].lower() + found.message[1:]
-    message = f"`{'.'.join(str(part) for part in path)}`: {said}"
+    key = ".".join(map(str, path))
+    message = said or wrong_words(found, key, f"`{key}`")
     if node is None or not shown or (isinstance(node, Scalar) and not node.span.is_empty()):
         return HeaderProblem("invalid-value", node.span if node else tree.span, message)
     owner = _node_at(tree, shown[:-1])
     entry = owner.entry(str(shown[-1])) if isinstance(owner, Mapping) else None
     return HeaderProblem("invalid-value", entry.key.span if entry else node.span, message)
-
-
-def _keys_at(path: tuple[Any, ...]) -> tuple[str, ...]:
-    """The keys that the mapping under a path of keys may have; none where they are the user's own."""
-    from promptls.settings.header import BudgetKey, ExperimentKey, NamedMetric
-
-    match path:
-        case ():
-            return tuple(Header.model_fields)
-        case ("experiments", _):
-            return tuple(ExperimentKey.model_fields)
-        case ("experiments", _, "budget"):
-            return tuple(BudgetKey.model_fields)
-        case ("metrics", _):
-            return tuple(NamedMetric.model_fields)
-        case _:
-            return ()
 
 
 def _node_at(node: Node | None, path: tuple[Any, ...]) -> Node | None:

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from promptls.rules.check import severity_of
 from promptls.rules.declared_experiments import Objection
 from promptls.rules.named_metrics import wrong_options
+from promptls.rules.near_paths import near_file, near_folder
 from promptls.rules.registry import RULES_BY_NAME
 from promptls.rules.threshold_names import wrong_thresholds
 from promptls.rules.unknown_dataset import dataset_objection
 from promptls.rules.unknown_metric import metric_objection
 from promptls.rules.unknown_model import metric_models, model_objection
 from promptls.text.nearest import did_you_mean
-from promptls.workspace.project_settings import ProjectFile, SettingsProblem, place_of_item, place_of_setting
+from promptls.workspace.project_settings import ProjectFile, SettingsProblem, place_of_setting
 
 
 def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
@@ -27,6 +28,7 @@ def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
         *_unknown_rules(project),
         *_unknown_encoding(project),
         *_missing_functions(project),
+        *_missing_template_paths(project),
         *_unknown_in_experiments(project),
         *_wrong_metrics(project),
         *_wrong_models(project),
@@ -64,10 +66,30 @@ def _unknown_encoding(project: ProjectFile) -> Iterator[SettingsProblem]:
 
 def _missing_functions(project: ProjectFile) -> Iterator[SettingsProblem]:
     named = project.settings.functions
-    if named and not (project.root / named).is_file():
-        place = place_of_setting(project, ("functions",))
+    if not named or (project.root / named).is_file():
+        return
+    message = f"`functions`: there is no file `{named}` in the folder of these settings"
+    if (project.root / named).is_dir():
+        message = f"`functions`: `{named}` is a folder, and no Python file"
+    near = near_file(project.root / named, named, (".py",))
+    meant = f"; did you mean `{near}`?" if near else ""
+    yield SettingsProblem(place_of_setting(project, ("functions",)), message + meant)
+
+
+def _missing_template_paths(project: ProjectFile) -> Iterator[SettingsProblem]:
+    """The folders of `template_paths` that are not there, with one beside them that may be meant."""
+    for number, named in enumerate(project.settings.template_paths):
+        folder = project.root / named
+        if folder.is_dir():
+            continue
+        place = place_of_setting(project, ("template_paths", number))
+        if folder.is_file():
+            yield SettingsProblem(place, f"`template_paths`: `{named}` is a file, and no folder")
+            continue
+        near = near_folder(folder, named)
+        meant = f"; did you mean `{near}`?" if near else ""
         yield SettingsProblem(
-            place, f"`functions`: there is no file `{named}` in the folder of these settings"
+            place, f"`template_paths`: there is no folder `{named}` in the folder of these settings{meant}"
         )
 
 
@@ -86,13 +108,11 @@ def _unknown_in_experiments(project: ProjectFile) -> Iterator[SettingsProblem]:
                 for metric in declared.metrics
             ],
         }
-        items = {"models": declared.models, "metrics": declared.metrics}
         for (key, rule), objections in found.items():
             for number, objection in enumerate(objections):
                 if objection is not None and severity_of(RULES_BY_NAME[rule], project.settings) is not None:
-                    place = place_of_setting(project, ("experiments", name, key))
-                    if key in items:
-                        place = place_of_item(project, place, items[key][number])
+                    item = () if key == "dataset" else (number,)
+                    place = place_of_setting(project, ("experiments", name, key, *item))
                     yield SettingsProblem(place, f"experiment `{name}`: {objection.text}")
         if severity_of(RULES_BY_NAME["unknown-metric"], project.settings) is None:
             continue

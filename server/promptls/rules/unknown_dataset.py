@@ -53,17 +53,17 @@ experiments:
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Final
 
+from promptls.datasets.registry import SUFFIXES
 from promptls.rules.declared_experiments import Objection, declared_experiments
+from promptls.rules.near_paths import near_file
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
-from promptls.text.nearest import nearest
 
-_ENDINGS: Final = (".csv", ".jsonl", ".ndjson")
-_MOST_FILES: Final = 500
+_ENDINGS: Final = (".csv", ".jsonl", ".ndjson", ".parquet")
+"""The endings that only data sets have: other programs keep JSON files too."""
 
 
 def check(context: FileContext) -> Iterator[Finding]:
@@ -95,30 +95,9 @@ def dataset_objection(named: str, dataset: Path, beside: str) -> Objection | Non
 
 
 def _meant(dataset: Path, named: str) -> str | None:
-    """The path of a data set that is there and has a name like this one's, written as `named` is."""
-    folder = dataset.parent
-    prefix = PurePath(named).parent
-    if not folder.is_dir():
-        near = nearest(folder.name, _names(folder.parent, folders=True))
-        if near is None:
-            return None
-        folder, prefix = folder.parent / near, prefix.parent / near
-    names = _names(folder, folders=False)
-    near = dataset.name if dataset.name in names else nearest(dataset.name, names)
-    return None if near is None else (prefix / near).as_posix()
-
-
-def _names(folder: Path, *, folders: bool) -> list[str]:
-    try:
-        with os.scandir(folder) as entries:
-            found = [entry for entry, _ in zip(entries, range(_MOST_FILES), strict=False)]
-            return sorted(
-                entry.name
-                for entry in found
-                if entry.is_dir() is folders and (folders or entry.name.lower().endswith(_ENDINGS))
-            )
-    except (OSError, ValueError):  # of names that no folder can have, too
-        return []
+    """The path of a data set that is there and has a name like this one's."""
+    own = dataset.suffix.lower()
+    return near_file(dataset, named, (*_ENDINGS, own) if own in SUFFIXES else _ENDINGS)
 
 
 RULE = Rule(

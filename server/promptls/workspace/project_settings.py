@@ -7,15 +7,17 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
-from types import UnionType
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final
 
+from promptls.settings.setting_words import first_without_name, names_at, unknown_words, wrong_words
 from promptls.settings.valid_part import valid_part
 from promptls.text.failure import FilePlace
 from promptls.text.lines import line_starts, place_of
-from promptls.text.nearest import did_you_mean, nearest
+from promptls.text.nearest import is_slip, nearest
+from promptls.workspace.toml_names import toml_names
 
 if TYPE_CHECKING:
     from promptls.settings.project import Project
@@ -23,8 +25,10 @@ if TYPE_CHECKING:
 
 SETTINGS_FILE = "promptls.toml"
 PYPROJECT_FILE = "pyproject.toml"
-_KEY = r"""(?:^[ \t]*\[?|[.,{{]\s*)["']?{0}(?=["']?[ \t]*[=.\]])"""
-"""A name as TOML has it: at the start of a line, in a table's name, behind a dot, or in a table in line."""
+_UNQUOTED_LIST: Final = re.compile(r"(?<=should be a list: )`\[(.*?)\]`", re.DOTALL)
+_LIST_OF_TEXT: Final = r"""`["\1"]`"""
+"""A list of one text as TOML has it."""
+_TOOL_KEYS: Final = ("tool", "promptls")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,17 @@ class ProjectFile:
             return False
         inside = Path(path).is_relative_to(self.root)
         name = (Path(path).relative_to(self.root) if inside else Path(path)).as_posix()
-        return any(fnmatch(name, glob) or fnmatch(name, f"{glob.rstrip('/')}/*") for glob in globs)
+        return any(
+            fnmatch(name, each) or fnmatch(name, f"{each.rstrip('/')}/*")
+            for glob in globs
+            for each in _spellings(glob.removeprefix("./"))
+        )
+
+
+def _spellings(glob: str) -> tuple[str, ...]:
+    """The glob, and the one in which `**/` stands for no folder, as it may."""
+    shorter = glob.replace("/**/", "/").removeprefix("**/")
+    return (glob,) if shorter == glob else (glob, shorter)
 
 
 def find_project(path: Path, editor_settings: Mapping[str, object] | None = None) -> ProjectFile:
@@ -133,10 +147,27 @@ def project_in(file: Path, text: str) -> ProjectFile | None:
         tool = values.get("tool")
         section = tool.get("promptls") if isinstance(tool, dict) else None
         if not isinstance(section, dict):
-            return None
+            problem = _misplaced(file, text, values)
+            return problem and ProjectFile(file.parent, file, Project(), (problem,), text)
         values = section
     settings, problems = _validated(values, file, text)
     return ProjectFile(file.parent, file, settings, problems, text)
+
+
+def _misplaced(file: Path, text: str, values: dict[str, Any]) -> SettingsProblem | None:
+    """What is wrong with the name of the table that is meant for promptls; None where no table is."""
+    tool = values.get("tool")
+    names = tool if isinstance(tool, dict) else {}
+    slip = next((name for name in names if is_slip(name, "promptls") and isinstance(names[name], dict)), None)
+    at = ("tool", slip) if slip is not None else ("promptls",)
+    if slip is None and not isinstance(values.get("promptls"), dict):
+        return None
+    span = next((name.span for name in toml_names(text) if name.keys == at), None)
+    place = place_of(line_starts(text), span.start) if span else None
+    return SettingsProblem(
+        FilePlace(file, place.line, place.column) if place else FilePlace(file),
+        f"promptls does not read `[{'.'.join(at)}]`; did you mean `[tool.promptls]`?",
+    )
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -153,19 +184,16 @@ def _validated(
 
     settings, invalid = valid_part(Project, values)
     misspelt = {
-        (*found.path[:-1], meant)
-        for found in invalid
-        if found.is_unknown_key and (meant := nearest(str(found.path[-1]), _names_at(found.path[:-1])))
+        (*above, meant)
+        for *above, name in (found.path for found in invalid if found.is_unknown_key)
+        if (meant := nearest(str(name), names_at(Project, tuple(above))))
     }
+    nameless = first_without_name(invalid, Project)
     problems = [
-        SettingsProblem(
-            FilePlace(file, *next(reversed(_places_of(text, _written(values, found.path))), (None, None)))
-            if file
-            else None,
-            _message(found),
-        )
+        SettingsProblem(_nearest_place(file, text, _written(values, found.path)) if file else None, said)
         for found in invalid
-        if found.is_unknown_key or found.path not in misspelt
+        if (said := nameless.get(found.path, _message(found, file)))
+        and (found.is_unknown_key or found.path not in misspelt)
     ]
     return settings, tuple(sorted(problems, key=lambda problem: _order(problem.place)))
 
@@ -183,75 +211,54 @@ def _order(place: FilePlace | None) -> tuple[int, int]:
     return (-1, 0) if place is None or place.line is None else (place.line, place.column or 0)
 
 
-def _message(found: Invalid) -> str:
-    key = ".".join(map(str, found.path))
-    if found.is_unknown_key:
-        return f"there is no setting `{key}`{did_you_mean(str(found.path[-1]), _names_at(found.path[:-1]))}"
-    return f"the setting `{key}` is wrong: {found.message[:1].lower()}{found.message[1:]}"
-
-
-def _names_at(path: tuple[int | str, ...]) -> tuple[str, ...]:
-    """The names of the settings that may stand below `path`."""
+def _message(found: Invalid, file: Path | None) -> str:
     from promptls.settings.project import Project
 
-    kind: Any = Project
-    for name in path:
-        if _is_model(kind):
-            field = kind.model_fields.get(str(name))
-            kind = field.annotation if field else None
-        else:  # a mapping from names of one's own, or a list
-            kind = (get_args(kind) or (None,))[-1]
-        kind = next((each for each in get_args(kind) if _is_model(each)), kind) if _is_union(kind) else kind
-    return tuple(kind.model_fields) if _is_model(kind) else ()
+    key = ".".join(map(str, found.path))
+    if found.is_unknown_key and file is not None and key in {"tool", "promptls"}:
+        return f"in `{file.name}`, settings stand at the top, and not below `[{key}]`"
+    if found.is_unknown_key:
+        return f"there is no setting `{key}`{unknown_words(found, Project)}"
+    if found.message == "Input should be a mapping" and names_at(Project, (*found.path, "")):
+        return f"the setting `{key}` is wrong: input should be tables with names: `[{key}.NAME]`"
+    said = wrong_words(found, key, f"`{key}` is wrong")
+    return f"the setting {_UNQUOTED_LIST.sub(_LIST_OF_TEXT, said)}"
 
 
-def _is_model(kind: Any) -> bool:
-    from pydantic import BaseModel
+def place_of_setting(project: ProjectFile, location: tuple[str | int, ...]) -> FilePlace | None:
+    """Where a setting stands in the project's file; None for one that only the editor sets.
 
-    return isinstance(kind, type) and issubclass(kind, BaseModel)
-
-
-def _is_union(kind: Any) -> bool:
-    return get_origin(kind) in {Union, UnionType}
-
-
-def place_of_setting(project: ProjectFile, location: tuple[str, ...]) -> FilePlace | None:
-    """Where a setting stands in the project's file; None for one that only the editor sets."""
+    A number at the end of `location` leads to an item of a list, which is its key's where it is no text
+    on one line.
+    """
     if project.path is None:
         return None
-    places = _places_of(project.text, location)
-    return FilePlace(project.path, *places[-1]) if len(places) == len(location) else None
+    is_item = isinstance(location[-1], int)
+    written = _written_places(project.text, project.path.name)
+    place = written.get(location) or (written.get(location[:-1]) if is_item else None)
+    return FilePlace(project.path, *place) if place else None
 
 
-def place_of_item(project: ProjectFile, key: FilePlace | None, item: str) -> FilePlace | None:
-    """Where a text stands in the list behind the place of a key; the key where it is not found as it is."""
-    if key is None or key.line is None:
-        return key
-    start = line_starts(project.text)[key.line] + (key.column or 0)
-    found = re.compile(rf"""["']{re.escape(item)}["']""").search(project.text, start)
-    if found is None or re.search(
-        r"^[ \t]*\[[^\[\]\"',]+\][ \t]*$", project.text[start : found.start()], re.MULTILINE
-    ):
-        return key
-    place = place_of(line_starts(project.text), found.start() + 1)
-    return FilePlace(key.path, place.line, place.column)
+def _nearest_place(file: Path, text: str, location: tuple[str | int, ...]) -> FilePlace:
+    """The place of as much of `location` as stands in the file."""
+    written = _written_places(text, file.name)
+    around = (location[:length] for length in range(len(location), 0, -1))
+    found = next((written[each] for each in around if each in written), (None, None))
+    return FilePlace(file, *found)
 
 
-def _places_of(text: str, location: tuple[int | str, ...]) -> list[tuple[int, int]]:
-    """The lines and columns of the names in `location` that stand as keys or in a table's name.
-
-    Each name is looked for behind the one around it.
-    """
-    table = re.search(r"^\[tool\.promptls\b", text, re.MULTILINE)
-    at = table.end() if table else 0
-    places = []
-    for name in location:
-        found = re.compile(_KEY.format(re.escape(str(name))), re.MULTILINE).search(text, at)
-        if found is not None:
-            at = found.end()
-            start = at - len(str(name))
-            places.append((text.count("\n", 0, start), start - text.rfind("\n", 0, start) - 1))
-    return places
+@lru_cache(maxsize=8)
+def _written_places(text: str, file_name: str) -> dict[tuple[str | int, ...], tuple[int, int]]:
+    """Where each setting stands first, as line and column, by the names and numbers that lead to it."""
+    above = _TOOL_KEYS if file_name == PYPROJECT_FILE else ()
+    starts = line_starts(text)
+    found: dict[tuple[str | int, ...], tuple[int, int]] = {}
+    for name in toml_names(text):
+        is_inside = name.keys[: len(above)] == above
+        if is_inside and (name.is_key or isinstance(name.keys[-1], int)):
+            place = place_of(starts, name.span.start)
+            found.setdefault(name.keys[len(above) :], (place.line, place.column))
+    return found
 
 
 def _toml_place(file: Path, said: str) -> FilePlace:

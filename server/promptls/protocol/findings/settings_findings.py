@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,6 +10,7 @@ from lsprotocol import types
 
 from promptls.text.lines import line_end, line_starts, units_from_column
 from promptls.workspace.project_settings import PYPROJECT_FILE, SETTINGS_FILE, project_in
+from promptls.workspace.toml_names import toml_names
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
@@ -20,7 +20,6 @@ log = logging.getLogger(__name__)
 
 SOURCE: Final = "promptls"
 CODE: Final = "invalid-settings"
-_WORD: Final = re.compile(r"[\w-]+")
 
 Json = dict[str, Any]
 
@@ -90,7 +89,7 @@ class SettingsFindings:
         ]
 
     def _range(self, text: str, problem: SettingsProblem) -> Json:
-        """The key that is wrong, or its line where only that is known."""
+        """The name or text that is wrong, or its line where only that is known."""
         assert problem.place is not None
         line = problem.place.line or 0
         starts = line_starts(text)
@@ -98,9 +97,9 @@ class SettingsFindings:
         content = text[start : line_end(text, start)]
         first, last = 0, len(content)
         if problem.place.column is not None:
-            word = _WORD.match(content, problem.place.column)
             first = min(problem.place.column, len(content))
-            last = word.end() if word else last
+            named = next((name for name in toml_names(text) if name.span.start == start + first), None)
+            last = named.span.end - start if named else last
         unit = self._session.unit
         return {
             "start": {"line": line, "character": units_from_column(content, first, unit)},
