@@ -16,7 +16,7 @@ from promptls.features.symbols.macros import Macro, macro_meant, other_names, st
 from promptls.features.symbols.shared_variable import imported_file, shared_variable
 from promptls.features.workspace_symbols import shown_path
 from promptls.meaning.mentions import Mention, chunk_mentions, mention_at
-from promptls.meaning.scopes import chunk_events
+from promptls.meaning.name_events import chunk_events
 from promptls.meaning.template import Template
 from promptls.meaning.variables import NamePlace, name_at, variable_at
 from promptls.syntax.group import chunks_from, chunks_where, united

@@ -10,16 +10,9 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Final
 
+from promptls.meaning.name_events import chunk_events
 from promptls.meaning.outline import Outline, bare_outline, free_names, pass_outline
-from promptls.meaning.scopes import (
-    GLOBALS,
-    INJECTED,
-    Binding,
-    Bound,
-    Reading,
-    Resolver,
-    chunk_events,
-)
+from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, Bound, Reading, Resolver
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import Group, Located, Piece, chunk_of_offset, chunks_where, derived, union, united
 from promptls.syntax.jinja.foreign_signs import FOREIGN_CONSTANTS

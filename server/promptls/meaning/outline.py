@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from promptls.meaning.scopes import Binding, Held, NameEvent, Resolver, chunk_events
+from promptls.meaning.name_events import NameEvent, chunk_events
+from promptls.meaning.scopes import Binding, Held, Resolver
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Piece, united
 from promptls.text.span import NOWHERE

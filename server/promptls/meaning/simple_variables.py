@@ -5,8 +5,9 @@ They are those of most names, and need no scopes.
 
 from __future__ import annotations
 
+from promptls.meaning.name_events import chunk_events
 from promptls.meaning.references import TemplateReference, template_references
-from promptls.meaning.scopes import Binding, chunk_events
+from promptls.meaning.scopes import Binding
 from promptls.meaning.template import Template
 from promptls.meaning.variable import (
     IMPLIED,

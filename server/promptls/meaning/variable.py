@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from promptls.meaning.name_events import chunk_events
 from promptls.meaning.references import TemplateReference, template_references
-from promptls.meaning.scopes import Binding, chunk_events
+from promptls.meaning.scopes import Binding
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import Piece, union, united
 from promptls.text.span import Span

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from promptls.meaning.name_events import NameEvent, chunk_events
 from promptls.meaning.outline import outline
 from promptls.meaning.references import TemplateReference, template_references
-from promptls.meaning.scopes import Binding, NameEvent, Resolver, chunk_events
+from promptls.meaning.scopes import Binding, Resolver
 from promptls.meaning.variable import Variable, VariableReading, chunk_reads
 from promptls.syntax.chunk import Chunk, kept
 from promptls.text.span import Span

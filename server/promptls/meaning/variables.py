@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from promptls.meaning.name_events import NameEvent, chunk_events
 from promptls.meaning.outline import pass_outline
 from promptls.meaning.references import TemplateReference
-from promptls.meaning.scopes import Binding, NameEvent, chunk_events
+from promptls.meaning.scopes import Binding
 from promptls.meaning.simple_variables import bound_once, is_never_bound, never_bound, only_binding
 from promptls.meaning.template import Template
 from promptls.meaning.variable import Variable, VariableReading, is_wanted

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from promptls.meaning.scopes import Binding, chunk_events, placed
+from promptls.meaning.name_events import chunk_events
+from promptls.meaning.scopes import Binding, placed
 from promptls.meaning.template import Template
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import loose_tags

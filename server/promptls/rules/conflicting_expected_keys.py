@@ -44,8 +44,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from promptls.meaning.name_events import chunk_events
 from promptls.meaning.parts import chunk_items
-from promptls.meaning.scopes import GLOBALS, INJECTED, chunk_events
+from promptls.meaning.scopes import GLOBALS, INJECTED
 from promptls.meaning.shapes import used_shapes
 from promptls.rules.aspects import declarations, files, names, references, uses
 from promptls.rules.misspelt import misspelt

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from promptls.meaning.name_events import chunk_events
 from promptls.meaning.names import FileNames, chunk_bindings
 from promptls.meaning.references import TemplateReference
-from promptls.meaning.scopes import Binding, chunk_events
+from promptls.meaning.scopes import Binding
 from promptls.meaning.template import Template
 from promptls.rules.rule import FileContext, Severity
 from promptls.syntax.chunk import Chunk, kept

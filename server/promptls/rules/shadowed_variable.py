@@ -45,9 +45,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from promptls.meaning.name_events import NameEvent, chunk_events
 from promptls.meaning.names import chunk_bindings
 from promptls.meaning.outline import pass_outline
-from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, NameEvent, Resolver, chunk_events, placed
+from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, Resolver, placed
 from promptls.rules.aspects import declarations, names
 from promptls.rules.lost_sum import adds_up, in_namespace, is_lost
 from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, RelatedPlace, Rule, Severity

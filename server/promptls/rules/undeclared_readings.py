@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from promptls.meaning.name_events import chunk_events
 from promptls.meaning.names import FileNames
-from promptls.meaning.scopes import INJECTED, Binding, Reading, chunk_events
+from promptls.meaning.scopes import INJECTED, Binding, Reading
 from promptls.meaning.variable import IMPLIED
 from promptls.rules.rule import FileContext
 from promptls.text.nearest import is_slip, nearest

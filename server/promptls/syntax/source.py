@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from itertools import islice
 from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, cut, succeed
@@ -15,11 +14,11 @@ from promptls.syntax.group import (
     chunk_of_line,
     chunk_of_offset,
     chunks_from,
-    chunks_where,
     grouped,
     replaced,
 )
 from promptls.syntax.jinja.tag import retyped
+from promptls.syntax.recut import depending_on, recut, text_with
 from promptls.syntax.rescan import rescanned, says_no_list
 from promptls.text.lines import Place, Unit, column_from_units, place_of, units_from_column
 from promptls.text.span import Span
@@ -28,9 +27,8 @@ _PLAIN: Final = re.compile(r"[^{}%#\n\r-]*")
 """Text in which no tag, no line and no list item begins or ends."""
 _SHORTEST_ITEM: Final = 3
 """Edits nearer to the beginning of a chunk may take its dash away."""
-
-
 _MOST_UNDONE: Final = 16
+"""Edits that can be taken back without reading the text again."""
 
 
 class Former(NamedTuple):
@@ -229,40 +227,23 @@ class Source:
         return Source(replaced(self.root, located.index, located.index, (new,)), at_items=True)
 
     def _edited(self, span: Span, text: str) -> Source:
-        first, last = self._depending_on(span), self.located(span.end).index
+        first, last = depending_on(self.root, span), self.located(span.end).index
         if span.start <= first.start + 1 and first.index > 0:
             first = chunk_of_index(self.root, first.index - 1)  # its dash may be what the edit takes away
         if not self.at_items or first.index == 0:
             return self._edited_from_start(span, last, text)
-        return self._recut(first.index, last, self._with(first, last, span, text))
-
-    def _depending_on(self, span: Span) -> Located:
-        """The first chunk whose tags may change when `span` does: its own, or one that reaches it."""
-        first = self.located(span.start)
-        if not self.root.is_reaching:
-            return first
-        for located in chunks_where(self.root, lambda piece: piece.is_reaching):
-            if located.index >= first.index:
-                break
-            if span.start <= located.start + located.chunk.length + located.chunk.reach:
-                return located
-        return first
-
-    def _with(self, first: Located, last: int, span: Span, text: str) -> str:
-        """The text of the chunks from `first` to number `last`, with `span` replaced in it."""
-        chunks = islice(chunks_from(self.root, first.index), last - first.index + 1)
-        old = "".join([located.chunk.text for located in chunks])
-        return old[: span.start - first.start] + text + old[span.end - first.start :]
+        new = text_with(self.root, first, last, span, text)
+        return Source(recut(self.root, first.index, last, new), at_items=True)
 
     def _edited_from_start(self, span: Span, last: int, text: str) -> Source:
-        new = self._with(chunk_of_index(self.root, 0), last, span, text)
+        new = text_with(self.root, chunk_of_index(self.root, 0), last, span, text)
         if not self.at_items:
             return self._edited_whole(span, new, text)
-        recut = self._recut(0, last, new)
-        head = recut.first_chunk
+        made = Source(recut(self.root, 0, last, new), at_items=True)
+        head = made.first_chunk
         if head.has_printed_content and not _begins_with_item(head):
-            return Source.of(recut.text)
-        return recut
+            return Source.of(made.text)
+        return made
 
     def _edited_whole(self, span: Span, new: str, typed: str) -> Source:
         """The source after an edit of a text that is one chunk; `new` is what it is then."""
@@ -274,41 +255,6 @@ class Source:
         again = rescanned(chunk, Span(min(span.start, chunk.length), min(span.end, chunk.length)), typed)
         chunks = cut(new, at_items=False) if again is None else [again]
         return Source(grouped(chunks), at_items=False)
-
-    def _recut(self, first: int, last: int, text: str) -> Source:
-        """The source with the chunks from number `first` to `last` replaced by those of `text`.
-
-        The text grows over the following chunks as long as what it says is not settled by
-        itself: a tag may close further down, or the text may not end with its line.
-        """
-        step = 1
-        chunks = cut(text, at_items=True)
-        while last + 1 < self.root.count and not (text.endswith(("\n", "\r")) and _is_settled(chunks)):
-            following = [located.chunk for located in islice(chunks_from(self.root, last + 1), step)]
-            text += "".join([chunk.text for chunk in following])
-            last += len(following)
-            step *= 4
-            chunks = cut(text, at_items=True)
-        before = islice(chunks_from(self.root, first), last - first + 1)
-        shared = {located.chunk.text: located.chunk for located in before}
-        fresh = tuple(
-            known
-            if (known := shared.pop(chunk.text, None))
-            and (known.tags, known.reach) == (chunk.tags, chunk.reach)
-            else chunk
-            for chunk in chunks
-        )
-        return Source(replaced(self.root, first, last, fresh), at_items=True)
-
-
-def _is_settled(chunks: list[Chunk]) -> bool:
-    """Whether no chunk depends on text behind the last one."""
-    behind = 0
-    for chunk in reversed(chunks):
-        if chunk.reach > behind:
-            return False
-        behind += chunk.length
-    return True
 
 
 def _begins_with_item(chunk: Chunk) -> bool:

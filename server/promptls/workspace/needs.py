@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from promptls.meaning.macro_flow import shapes_of_inputs
+from promptls.meaning.name_events import chunk_events
 from promptls.meaning.references import TemplateReference, template_references
 from promptls.meaning.schema_shape import declared_over, shape_of_schema
-from promptls.meaning.scopes import Resolver, chunk_events
+from promptls.meaning.scopes import Resolver
 from promptls.meaning.settled_shapes import settled, settled_shapes
 from promptls.meaning.shape import Shape, merged
 from promptls.meaning.shapes import flow_of, shapes_at, summed_uses

@@ -8,7 +8,8 @@ from promptls.features.refactorings.add_header import added_header
 from promptls.features.refactorings.refactoring import Change, Offer, Place, line_break
 from promptls.meaning.header_text import OPENING
 from promptls.meaning.kind import Kind
-from promptls.meaning.scopes import GLOBALS, INJECTED, chunk_events
+from promptls.meaning.name_events import chunk_events
+from promptls.meaning.scopes import GLOBALS, INJECTED
 from promptls.rules.added_input import added_input
 from promptls.rules.rule import Edit, FileContext
 from promptls.text.span import Span

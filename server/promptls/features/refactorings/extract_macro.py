@@ -7,7 +7,8 @@ from typing import Final
 from promptls.features.refactorings.refactoring import Change, Offer, Place, fresh_name, line_break, refused
 from promptls.formatting.gaps import is_blank
 from promptls.meaning.kind import Kind
-from promptls.meaning.scopes import GLOBALS, INJECTED, NameEvent, chunk_events
+from promptls.meaning.name_events import NameEvent, chunk_events
+from promptls.meaning.scopes import GLOBALS, INJECTED
 from promptls.rules.rule import Edit
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import block_tags

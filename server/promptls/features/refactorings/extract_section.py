@@ -9,7 +9,7 @@ from typing import Final
 from promptls.features.refactorings.part_region import part_region
 from promptls.features.refactorings.refactoring import Change, Offer, Place, line_break, refused
 from promptls.meaning.kind import Kind
-from promptls.meaning.scopes import chunk_events
+from promptls.meaning.name_events import chunk_events
 from promptls.rules.rule import Edit
 from promptls.syntax.chunk import Chunk
 from promptls.text.span import Span

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from promptls.features.refactorings.refactoring import Change, Offer, Place, refused
+from promptls.meaning.name_events import chunk_events
 from promptls.meaning.references import TemplateReference
-from promptls.meaning.scopes import chunk_events
 from promptls.meaning.template import Template
 from promptls.rules.rule import Edit
 from promptls.syntax.jinja.tag import Tag

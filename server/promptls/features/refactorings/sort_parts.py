@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 from promptls.features.refactorings.part_region import part_region
 from promptls.features.refactorings.refactoring import Change, Offer, Place
 from promptls.meaning.kind import Kind
-from promptls.meaning.scopes import GLOBALS, chunk_events
+from promptls.meaning.name_events import chunk_events
+from promptls.meaning.scopes import GLOBALS
 from promptls.rules.rule import Edit
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.blocks import chunk_blocks

@@ -15,9 +15,10 @@ from promptls.features.semantic_tokens.yaml_words import node_tokens, yaml_token
 from promptls.meaning.header import Declarations
 from promptls.meaning.header_text import CLOSING, OPENING
 from promptls.meaning.kind import Kind
+from promptls.meaning.name_events import NameEvent
 from promptls.meaning.names import FileNames
 from promptls.meaning.outline import outline, pass_outline
-from promptls.meaning.scopes import NameEvent, Reading, Resolver
+from promptls.meaning.scopes import Reading, Resolver
 from promptls.meaning.template import Template
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import Piece, chunks_from

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from promptls.features.symbols.shared_variable import imported_file
 from promptls.meaning.mentions import Mention, chunk_mentions, mentions_of
-from promptls.meaning.scopes import Binding, chunk_events
+from promptls.meaning.name_events import chunk_events
+from promptls.meaning.scopes import Binding
 from promptls.meaning.template import Template
 from promptls.meaning.variables import (
     NamePlace,

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.difference import Reading, Written, changed, place_in
+from promptls.syntax.yaml.leading_back import dynamics, spans
 from promptls.syntax.yaml.nodes import Entry, Mapping
 from promptls.syntax.yaml.reread import reread
-from promptls.syntax.yaml.under_jinja import dynamics, error_seen, last_reading, projection_of, spans
+from promptls.syntax.yaml.under_jinja import error_seen, last_reading, projection_of
 from promptls.text.span import Span
 
 

@@ -14,8 +14,9 @@ from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.projection import Projection, project, text_span
 from promptls.syntax.yaml.compose import compose, is_one_entry
 from promptls.syntax.yaml.known_entries import KnownEntries, known_entries
+from promptls.syntax.yaml.leading_back import dynamics, spans
 from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar
-from promptls.syntax.yaml.under_jinja import dynamics, projection_of, spans
+from promptls.syntax.yaml.under_jinja import projection_of
 from promptls.text.span import Span
 
 _ITEM: Final = re.compile(r"-(?P<space>[ ]+)(?=[^\s#])", re.MULTILINE)

@@ -8,8 +8,7 @@ or when one branch brings it into a chunk that is right without that branch.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, kept
@@ -30,6 +29,7 @@ from promptls.syntax.projection import (
 from promptls.syntax.projection_edit import projected_again
 from promptls.syntax.yaml.compose import Composed, YamlError, compose, nesting_of
 from promptls.syntax.yaml.difference import Reading, Written
+from promptls.syntax.yaml.leading_back import dynamics, spans
 from promptls.syntax.yaml.nodes import Mapping, Node
 from promptls.syntax.yaml.reread import reread
 from promptls.syntax.yaml.retyped import retyped
@@ -213,41 +213,6 @@ def _reading_of(chunk: Chunk, projection: Projection) -> _Reading:
         text = f"{text[:offset]}{PLACEHOLDER}{text[offset + 1 :]}"
         composed = compose(text, span, is_dynamic)
     return _Reading(projection, composed, tuple(aliases))
-
-
-def spans(projection: Projection) -> Callable[[int, int], Span]:
-    """How the spans of a projection's YAML lead back to the chunk."""
-    text, starts, origins, ends = projection.text, projection.starts, projection.origins, projection.ends
-
-    def origin(offset: int) -> int:
-        number = bisect_right(starts, offset) - 1
-        return min(origins[number] + offset - starts[number], ends[number]) if number >= 0 else 0
-
-    def span(start: int, end: int) -> Span:
-        if end > start and text[end - 1 : end].isspace():
-            end = start + len(text[start:end].rstrip())
-        first = origin(start)
-        last = origin(end - 1) + 1 if end > 0 else origin(end)
-        return Span(first, max(first, last))
-
-    return span
-
-
-def dynamics(chunk: Chunk) -> Callable[[Span], bool]:
-    """Whether a Jinja tag stands in a span of the chunk, or is all that stands behind an empty one."""
-    tags = [tag.span for tag in chunk.tags if tag.kind not in {"comment", "raw"}]
-    starts = [tag.start for tag in tags]
-
-    def is_dynamic(place: Span) -> bool:
-        before = bisect_left(starts, place.end)
-        if before and tags[before - 1].end > place.start:
-            return True
-        if not place.is_empty():
-            return False
-        behind = bisect_left(starts, place.start)
-        return behind < len(tags) and not chunk.text[place.end : starts[behind]].strip()
-
-    return is_dynamic
 
 
 def _choices(chunk: Chunk, ifs: list[Pair]) -> Iterator[dict[int, int]]:
