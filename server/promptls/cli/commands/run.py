@@ -11,20 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.cli.input.options import any_number, dollars, seconds, whole_number
-from promptls.cli.output.terminal import paint, print_json, shown_path
+from promptls.cli.output.terminal import paint, print_json
+from promptls.cli.running.planned import heading
 from promptls.cli.running.questions import ask_before_spending
 from promptls.cli.running.report import print_matrix, print_run, threshold
-from promptls.text.counted import counted
-from promptls.text.dollars import in_dollars
 from promptls.text.failure import FilePlace, WrongUse
 
 if TYPE_CHECKING:
-    from promptls.experiments.events import Finished, Planned
-    from promptls.experiments.experiment import Experiment
+    from promptls.experiments.events import Finished
     from promptls.experiments.prepare import Prepared
     from promptls.experiments.request import RunRequest
     from promptls.experiments.thresholds import Threshold
-    from promptls.models.reference import ModelReference
 
 SUMMARY = "run an experiment over a dataset"
 
@@ -225,7 +222,7 @@ async def _run_all(
         for each, limits in zip(plans, thresholds, strict=True):
             check_thresholds(limits, [metric.name for metric in each.plan.metrics])
         if not arguments.json:
-            print("\n".join(_heading(each) for each in plans), flush=True)
+            print("\n".join(heading(each) for each in plans), flush=True)
         if arguments.dry_run:
             if arguments.json:
                 values = [asdict(each.planned) for each in plans]
@@ -254,55 +251,3 @@ async def _run(prepared: Prepared, arguments: argparse.Namespace) -> Finished:
 def _only_json(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
     """What metrics print goes to the error stream where a program reads the standard output."""
     return redirect_stdout(sys.stderr) if arguments.json else nullcontext()
-
-
-def _heading(prepared: Prepared) -> str:
-    plan, continued, planned = prepared
-    experiment = plan.experiment
-    models = " and ".join(model.name for model in experiment.models)
-    if experiment.engine == "ray":
-        models += " on Ray"
-    rows = counted(plan.rows, "row")
-    chosen = f" ({plan.choice.text})" if plan.choice.expression else ""
-    lines = [
-        f"{paint(shown_path(experiment.prompt), 'bold')}: experiment `{experiment.name}`",
-        f"{rows} of {shown_path(plan.dataset.path)}{chosen}, {models}: {_calls(planned)}",
-    ]
-    if planned.changed is not None:
-        lines.append(
-            paint(f"{planned.changed} of {planned.rows} rendered prompts differ from {planned.before}", "dim")
-        )
-    if (journal := continued.journal) is not None:
-        lines.append(paint(f"{journal.count:,} of {plan.results:,} results are there already", "dim"))
-    if planned.unsure is not None:
-        lines.append(paint(planned.unsure, "yellow"))
-    if planned.calls and any(_may_be_long(experiment, model) for model in experiment.models):
-        lines.append(paint("answers may be long, which takes time here: `max_tokens` limits them", "dim"))
-    if planned.failing:
-        lines.append(
-            paint(f"{counted(planned.failing, 'row')} cannot be rendered; ", "yellow")
-            + str(planned.first_failing)
-        )
-    if planned.over_limit:
-        lines.append(
-            paint(f"{counted(planned.over_limit, 'row')} over the limit of ", "yellow")
-            + f"{counted(experiment.token_limit, 'token')}, and cut to it"
-        )
-    return "\n".join(lines)
-
-
-def _may_be_long(experiment: Experiment, model: ModelReference) -> bool:
-    """Whether a model on this machine may write as much as it likes."""
-    return model.provider == "local" and "max_tokens" not in {**model.parameters, **experiment.parameters}
-
-
-def _calls(planned: Planned) -> str:
-    judging = f" ({planned.judging:,} of them by metrics)" if planned.judging else ""
-    words = f"{counted(planned.calls, 'call')}{judging}, about {counted(planned.tokens, 'input token')}"
-    if planned.cached:
-        words += f", {planned.cached:,} answered from the cache"
-    if planned.longest_cost is not None and planned.longest_cost != planned.prompt_cost:
-        words += f", {in_dollars(planned.prompt_cost or 0)} to {in_dollars(planned.longest_cost)}"
-    elif planned.prompt_cost is not None:
-        words += f", {in_dollars(planned.prompt_cost)} and the answers'"
-    return words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptls.features.completion.members import way_to
+from promptls.features.completion.known_values import way_to
 from promptls.features.completion.place import TagPlace, place_in
 from promptls.features.completion.request import Request
 from promptls.features.hover.key_texts import key_texts

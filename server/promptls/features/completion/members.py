@@ -4,43 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 from promptls.features.callables import exported_macro, exports_of, module_at, tag_of
-from promptls.features.completion.columns import first_rows
 from promptls.features.completion.item import Item, ItemKind
+from promptls.features.completion.known_values import Member, members_at, members_of, schema_at, way_to
 from promptls.features.completion.names import own_block_items
 from promptls.features.completion.request import Request
-from promptls.features.key_schemas import schema_along
-from promptls.features.sample_values import value_at
-from promptls.meaning.demands import TEXT_FILTERS
-from promptls.meaning.expression_paths import path_of
-from promptls.meaning.parameter_roots import is_no_input
-from promptls.meaning.paths import Each, Path, Step, View, extended
-from promptls.meaning.schema_shape import shape_of_schema, shape_of_value
 from promptls.meaning.scopes import Binding
-from promptls.meaning.settled_shapes import settled
-from promptls.meaning.shape import UNKNOWN, Shape, keys_of, merged
-from promptls.meaning.shapes import flow_of, resolved_at, shape_under
-from promptls.syntax.chunk import Chunk
-from promptls.syntax.group import chunks_where, union, united
 from promptls.syntax.jinja.builtins import LOOP
-from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Filter, Keyword, Name
-from promptls.syntax.jinja.problems import expressions_in, tag_tree
+from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Keyword, Name
+from promptls.syntax.jinja.problems import tag_tree
 from promptls.systems.prompt_poet.vocabulary import DICT_METHODS
-from promptls.workspace.macro_calls import paths_from_inputs
-from promptls.workspace.needs import needed_shapes
 
 _MAPPING_METHODS: Final = ("items", "keys", "values", "get")
 _TEXT_METHODS: Final = ("lower", "upper", "strip", "split", "startswith", "endswith", "replace", "splitlines")
 _LIKELIEST: Final = 1
 _KNOWN: Final = 10
 _METHOD: Final = 40
-
-
-class _Member(NamedTuple):
-    shape: Shape | None
-    origin: str
 
 
 def attribute_items(request: Request, target: Expression | None) -> Iterator[Item]:
@@ -50,7 +31,7 @@ def attribute_items(request: Request, target: Expression | None) -> Iterator[Ite
         if named:
             yield from named
             return
-    members, shape = _members(request, target)
+    members, shape = members_of(request, target)
     for name, member in members.items():
         if name.isidentifier() and name not in DICT_METHODS:
             yield Item(name, "property", _KNOWN, detail=_detail(member))
@@ -74,7 +55,7 @@ def attribute_items(request: Request, target: Expression | None) -> Iterator[Ite
 
 def key_items(request: Request, target: Expression | None) -> Iterator[Item]:
     """The keys that may stand between the quotes of `target["…"]`."""
-    members, _ = _members(request, target)
+    members, _ = members_of(request, target)
     for name, member in members.items():
         if not re.search(r"[\"'\\\n]", name):
             yield Item(name, "property", _KNOWN, detail=_detail(member))
@@ -82,7 +63,7 @@ def key_items(request: Request, target: Expression | None) -> Iterator[Item]:
 
 def element_items(request: Request, target: Expression | None) -> Iterator[Item]:
     """The keys of the elements of a list, for a filter that goes by one of them."""
-    members, _ = _members_at(request, way_to(request, target, of_elements=True))
+    members, _ = members_at(request, way_to(request, target, of_elements=True))
     for name, member in members.items():
         if not re.search(r"[\"'\\\n.]", name):
             yield Item(name, "property", _KNOWN, detail=_detail(member))
@@ -90,7 +71,7 @@ def element_items(request: Request, target: Expression | None) -> Iterator[Item]
 
 def value_items(request: Request, target: Expression | None) -> Iterator[Item]:
     """The texts that `target` may be compared with: the `enum` of its schema."""
-    schema = _schema_at(request, way_to(request, target))
+    schema = schema_at(request, way_to(request, target))
     for value in schema.get("enum", ()) if isinstance(schema.get("enum"), list) else ():
         if isinstance(value, str):
             yield Item(value, "enum", _KNOWN)
@@ -98,7 +79,7 @@ def value_items(request: Request, target: Expression | None) -> Iterator[Item]:
 
 def compared_items(request: Request, target: Expression | None, quote: str) -> Iterator[Item]:
     """The values that `target` may be compared with, as they are written in a tag, texts in these quotes."""
-    values = _schema_at(request, way_to(request, target)).get("enum") if target is not None else None
+    values = schema_at(request, way_to(request, target)).get("enum") if target is not None else None
     for value in values if isinstance(values, list) else ():
         if isinstance(value, (str, int, float)) and not isinstance(value, bool):
             text = f"{quote}{value}{quote}" if isinstance(value, str) else str(value)
@@ -107,7 +88,7 @@ def compared_items(request: Request, target: Expression | None, quote: str) -> I
             yield Item(text, "enum", _LIKELIEST, filter_text=str(value), detail="compared")
 
 
-def _detail(member: _Member) -> str:
+def _detail(member: Member) -> str:
     words = member.shape.words if member.shape is not None and member.shape.kind != "unknown" else ""
     return ", ".join(each for each in (words, member.origin) if each)
 
@@ -175,134 +156,3 @@ def _of_namespace(request: Request, name: str, binding: Binding) -> Iterator[Ite
                     found[target.name] = None
     for attribute in found:
         yield Item(attribute, "property", _KNOWN, detail=f"of {name}")
-
-
-# -- values of the caller ------------------------------------------------------------------------
-
-
-def way_to(request: Request, target: Expression | None, *, of_elements: bool = False) -> Path:
-    """The way from an input to the value of `target`, or to its elements; empty where it is none."""
-    way = path_of(target) if target is not None else ()
-    if of_elements:
-        way = extended(way, Step(Each.ELEMENT))
-    return resolved_at(request.template, way, request.offset) if way else ()
-
-
-def _members(request: Request, target: Expression | None) -> tuple[dict[str, _Member], Shape | None]:
-    """What is known behind the value of `target`, by name, and of the value itself."""
-    path = way_to(request, target)
-    if not path and isinstance(target, Filter) and target.name in TEXT_FILTERS:
-        return {}, Shape("text")
-    return _members_at(request, path)
-
-
-def _members_at(request: Request, path: Path) -> tuple[dict[str, _Member], Shape | None]:
-    if not path:
-        return {}, None
-    found: dict[str, _Member] = {}
-    shape: Shape | None = None
-    for origin, known in _shapes(request, path):
-        shape = known if shape is None else merged(shape, known)
-        for name, below in keys_of(known):
-            if origin == "used" and name and name == request.typed and _is_only_typed(request):
-                continue
-            if name not in found:
-                found[name] = _Member(below, "" if origin == "used" else origin)
-    return found, None if shape is None else settled(shape)
-
-
-def _is_only_typed(request: Request) -> bool:
-    """Whether the word being typed is an attribute nowhere else, so that only this place speaks for it."""
-    typed = request.typed
-    uses = 0
-    for located in chunks_where(request.template.source.root, lambda piece: typed in _attribute_names(piece)):
-        uses += sum(
-            isinstance(node, Attribute) and node.name == typed for _, node in expressions_in(located.chunk)
-        )
-        if uses > 1:
-            return False
-    return True
-
-
-def _chunk_attribute_names(chunk: Chunk) -> frozenset[str]:
-    return frozenset(node.name for _, node in expressions_in(chunk) if isinstance(node, Attribute))
-
-
-_attribute_names: Final = united(_chunk_attribute_names, union)
-"""The names of all attributes that a piece of a file reads."""
-
-
-def _shapes(request: Request, path: Path) -> Iterator[tuple[str, Shape]]:
-    """What each source says of the value at the end of the path, the surest first."""
-    view = path[-1].key
-    if isinstance(view, View):
-        if view.kind == "group":
-            yield "group", Shape("mapping", keys=(("grouper", UNKNOWN), ("list", Shape("list"))))
-        return
-    if is_no_input(path[0].key):
-        yield from _handed_to_macro(request, path)
-        return
-    schema = _schema_at(request, path)
-    if schema:
-        yield "schema", shape_of_schema(schema)
-    for origin, rows in (
-        ("sample", (request.data,)),
-        ("data set", first_rows(request)),
-    ):
-        for row in rows:
-            value = value_at(row, path)
-            if value is not None:
-                yield origin, shape_of_value(value)
-    for entry in dict.fromkeys([request.path, *request.snapshot.entries(request.path)]):
-        shape = shape_under(needed_shapes(request.snapshot, entry), path)
-        if shape is not None:
-            yield "used", shape
-    yield from _handed_on(request, path)
-
-
-def _handed_on(request: Request, path: Path) -> Iterator[tuple[str, Shape]]:
-    """What is known of a value that an including file hands on, as a loop's variable."""
-    for inclusion in request.includes:
-        if str(path[0].key) not in inclusion.bound:
-            continue
-        way = resolved_at(inclusion.template, path, inclusion.reference.span.start)
-        examples = inclusion.template.declarations.examples
-        value = value_at(examples[0].data, way) if examples and way else None
-        if value is not None:
-            yield "example", shape_of_value(value)
-        shape = shape_under(needed_shapes(request.snapshot, inclusion.path), way) if way else None
-        if shape is not None:
-            yield "used", shape
-
-
-def _handed_to_macro(request: Request, path: Path) -> Iterator[tuple[str, Shape]]:
-    """What is known of the values that calls hand to a macro, and of how the macro uses them."""
-    flow = flow_of(request.template)
-    shape = shape_under(flow.shapes, path)
-    if shape is not None:
-        yield "used", shape
-    for each in paths_from_inputs(request.snapshot, request.path, path):
-        if each.path == request.path:
-            # What begins at a macro itself, and not at a parameter of it, leads back here.
-            if not is_no_input(each.way[0].key):
-                yield from _shapes(request, each.way)
-            continue
-        caller = request.snapshot.template(each.path)
-        declared = schema_along((caller.declarations.inputs or ()) if caller is not None else (), each.way)
-        if declared:
-            yield "schema", shape_of_schema(declared)
-        examples = caller.declarations.examples if caller is not None else ()
-        value = value_at(examples[0].data, each.way) if examples else None
-        if value is not None:
-            yield "example", shape_of_value(value)
-        used = shape_under(needed_shapes(request.snapshot, each.path), each.way)
-        if used is not None:
-            yield "used", used
-
-
-def _schema_at(request: Request, path: Path) -> dict[str, Any]:
-    """The JSON Schema of the value at a path, where the input is declared with one."""
-    for each in request.all_declarations:
-        if path and any(key.name == path[0].key for key in each.inputs or ()):
-            return schema_along(each.inputs or (), path)
-    return {}
