@@ -45,6 +45,7 @@ def test_the_table_can_be_had_as_json(capsys: pytest.CaptureFixture[str]) -> Non
         "name": "text",
         "type": "text",
         "optional": False,
+        "needed_where": None,
         "declared": {"path": "a.yml.j2", "line": 3},
         "description": "The ticket.",
         "read": [{"path": "a.yml.j2", "line": 6}],
@@ -87,3 +88,17 @@ def test_wrong_use_is_explained(
     (folder / "plain.txt").write_text("hello\n")
     assert main(["contract", *arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_an_input_that_a_constant_asks_for_says_where_it_is_needed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "b.yml.j2").write_text(
+        "- name: a\n  content: {{ mode }}\n{% if mode in ['a', 'b'] %}\n- name: b\n  content: {{ more }}\n"
+        "{% elif mode != 'c' %}\n- name: c\n  content: {{ most }}\n{% endif %}\n"
+    )
+    assert main(["contract", "b.yml.j2"]) == 0
+    shown = capsys.readouterr().out
+    assert "more   text, number or boolean  where `mode` is 'a' or 'b' " in shown
+    assert "most   text, number or boolean  where `mode` is none of 'a', 'b', 'c' " in shown
+    assert "3 inputs of b.yml.j2, 1 of them needed" in shown

@@ -65,12 +65,24 @@ def _of_kind(kind: str, schema: dict[str, Any]) -> st.SearchStrategy[Any]:
         written = {key: values(below) for key, below in schema.get("properties", {}).items()}
         required = {key: written.pop(key) for key in schema.get("required", ())}
         fixed = st.fixed_dictionaries(required, optional=written)
+        if "allOf" in schema:
+            fixed = fixed.map(lambda value: _completed(value, schema)).filter(
+                Draft202012Validator(schema).is_valid
+            )
         if "additionalProperties" not in schema:
             return fixed
         others = st.dictionaries(st.sampled_from("vw"), values(schema["additionalProperties"]), max_size=2)
         return st.builds(lambda one, other: {**other, **one}, fixed, others)
     plain = {"string": st.sampled_from(["", "a b"]), "number": st.integers(0, 3), "boolean": st.booleans()}
     return plain.get(kind, st.none())
+
+
+def _completed(value: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """A value with the keys that its conditions ask for, as far as a text will do."""
+    for each in schema["allOf"]:
+        if Draft202012Validator(each["if"]).is_valid(value):
+            value = {**dict.fromkeys(each["then"]["required"], "t"), **value}
+    return value
 
 
 @pytest.mark.parametrize("number", range(len(TEMPLATES)))

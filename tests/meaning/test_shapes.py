@@ -243,6 +243,10 @@ PIECES = (
     "{% if b is string %}\n",
     "{% elif a is mapping and c is not iterable %}\n",
     "{% if c[0].k is not mapping %}\n",
+    "{% if b.r == 't' %}\n",
+    "{% elif a != 'x' and b.r in ['t', 'u'] %}\n",
+    "{% for b in c | selectattr('r', 'equalto', 't') if b.q == 1 %}\n",
+    "- name: {{ b.s if b.r == 'u' else b.w }} {{ a == 'x' and m(b) }} {{ c.n.o if c.n.p == 2 }}\n",
     "- name: {{ b if b is string else b.w }} {{ c + 1 }} {{ a.strip() }}\n",
 )
 

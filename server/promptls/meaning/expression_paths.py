@@ -62,13 +62,13 @@ def path_of(node: Expression) -> Path:
         case Call(function=Attribute(target=target, name=name), arguments=()) if name in VIEWS:
             return extended(path_of(target), Step(View(VIEWS[name])))
         case Call(
-            function=Attribute(target=target, name="get"), arguments=(Constant(value=str() as key), *_)
+            function=Attribute(target=target, name="get"), arguments=(Constant(value=str() as key), *rest)
         ):
-            return extended(path_of(target), Step(key, optional=True))
+            return extended(path_of(target), Step(key, optional=True, keeps_null=bool(rest)))
         case Call(
             function=Attribute(target=target, name="pop"), arguments=(Constant(value=str() as key), *rest)
         ):
-            return extended(path_of(target), Step(key, optional=bool(rest)))
+            return extended(path_of(target), Step(key, optional=bool(rest), keeps_null=bool(rest)))
         case Operation(operators=("or", *_), operands=(first, *_)):
             return with_optional_end(path_of(first))
         case _:
@@ -89,7 +89,7 @@ def _is_index(node: Expression) -> bool:
 def _through_filter(path: Path, node: Filter) -> Path:
     name = node.name
     if name in DEFAULTS:
-        return with_optional_end(path)
+        return with_optional_end(path, keeps_null=not _replaces_false(node))
     if name in SAME_LIST:
         return path
     if name in ONE_ELEMENT:
@@ -102,6 +102,15 @@ def _through_filter(path: Path, node: Filter) -> Path:
         kind: ViewKind = "groups" if name == "groupby" else "keyed"
         return extended(path, Step(View(kind, tuple(key.split(".")))))
     return ()
+
+
+def _replaces_false(node: Filter) -> bool:
+    """Whether a `default` takes the place of None too; its second argument says so."""
+    for index, argument in enumerate(node.arguments):
+        value = argument.value if isinstance(argument, Keyword) else argument
+        if index == 1 or (isinstance(argument, Keyword) and argument.name == "boolean"):
+            return not isinstance(value, Constant) or bool(value.value)
+    return False
 
 
 def named_key(node: Filter) -> str:
@@ -127,7 +136,9 @@ def asked_for(test: Expression) -> tuple[Path, ...]:
             return _sized(*operands)
         case Operation(operators=("!=",), operands=(first, Constant(value=value))) if value in _EMPTY:
             return _sized(first)
-        case Test(name="defined", target=target) | Filter(name="length" | "count" | "trim", target=target):
+        case Test(name="defined", target=target):
+            return _some(_keeping_null(path_of(target)))
+        case Filter(name="length" | "count" | "trim", target=target):
             return _some(path_of(target)) if target is not None else ()
         case Test(name="string" | "number" | "mapping" | "true", target=target):
             return _some(path_of(target))
@@ -144,10 +155,17 @@ def refused_by(test: Expression) -> tuple[Path, ...]:
             return tuple(path for operand in operands for path in refused_by(operand))
         case Operation(operators=("==",), operands=(first, Constant(value=value))) if value in _EMPTY:
             return _sized(first)
-        case Test(name="none" | "undefined", target=target):
+        case Test(name="none", target=target):
             return _some(path_of(target))
+        case Test(name="undefined", target=target):
+            return _some(_keeping_null(path_of(target)))
         case _:
             return ()
+
+
+def _keeping_null(path: Path) -> Path:
+    """The path to a value that is there, and may be None."""
+    return (*path[:-1], path[-1]._replace(keeps_null=True)) if path else ()
 
 
 def _sized(*operands: Expression) -> tuple[Path, ...]:

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from typing import Final
 
 from promptls.meaning.comparisons import compared
+from promptls.meaning.condition import Conditions
+from promptls.meaning.conditions import conditions_of
 from promptls.meaning.demands import (
     ANY,
     FILTER_NEEDS,
@@ -39,7 +41,7 @@ from promptls.meaning.paths import (
     under_question,
     with_optional_end,
 )
-from promptls.meaning.shape import OTHERS, UNKNOWN, Shape
+from promptls.meaning.shape import OTHERS, UNKNOWN, Shape, refusing_null
 from promptls.meaning.type_tests import TYPE_TESTS, Narrowed, TypeTests, narrowed, type_tests
 from promptls.meaning.use import Event, Pass, Use
 from promptls.syntax.jinja.nodes import (
@@ -73,6 +75,7 @@ class ExpressionUses:
         self.call_block = ""
         self._asked: list[Path] = []
         self._typed: list[Narrowed] = []
+        self._where: Conditions = ()
         self._types = TypeTests()
         self._is_last = False
         self.branches = 0
@@ -83,12 +86,16 @@ class ExpressionUses:
             return
         if path[-1].key is Each.INDEX:
             path, shape, need = path[:-1], SEQUENCE, ""  # a text has elements with numbers too
+        if need and shape.kind in {"text", "number"}:
+            shape = refusing_null(shape)
         for asked in self._asked:
             path = under_question(path, asked)
         for narrow in self._typed:
             if len(narrow.path) <= len(path) and all(map(_same_key, narrow.path, path)):
                 shape = shape if len(narrow.path) < len(path) else narrowed(shape, (), narrow.kind)
-        self.events.append(Use(path, shape, node.span, need, is_branched=self.branches > 0))
+        self.events.append(
+            Use(path, shape, node.span, need, is_branched=self.branches > 0, where=self._where)
+        )
 
     @contextmanager
     def telling(self, types: TypeTests, *, is_last: bool = False) -> Iterator[None]:
@@ -130,16 +137,19 @@ class ExpressionUses:
 
     def _logic(self, node: Operation, shape: Shape | None) -> None:
         """The operands of `and`, `or` and `not`; behind `and` the ones before it hold, behind `or` not."""
-        asked = len(self._asked)
+        asked, where = len(self._asked), self._where
+        is_all = node.operators[0] == "and"
         last = len(node.operands) - 1
         for index, operand in enumerate(node.operands):
             if shape is None or index < last:
                 self.truth(operand)
             else:
                 self.use(operand, shape)
-            self._asked += asked_for(operand) if node.operators[0] == "and" else refused_by(operand)
+            self._asked += asked_for(operand) if is_all else refused_by(operand)
+            self._where += conditions_of(operand, holds=is_all) if index < last else ()
             self.branches += index == 0
         del self._asked[asked:]
+        self._where = where
         self.branches -= 1
 
     def _on_the_way(self, node: Expression) -> None:
@@ -199,7 +209,8 @@ class ExpressionUses:
         types = type_tests(node.test)
         with self.telling(types):
             self.truth(node.test)
-        asked, typed = len(self._asked), len(self._typed)
+        asked, typed, where = len(self._asked), len(self._typed), self._where
+        self._where += conditions_of(node.test)
         self._asked += asked_for(node.test)
         self._typed += types.holds
         self.branches += 1
@@ -208,10 +219,12 @@ class ExpressionUses:
         if node.otherwise is not None:
             for each in types.told:
                 self.emit(with_optional_end(path_of(each.target)), OTHERS, each.target)
+            self._where = where + conditions_of(node.test, holds=False)
             self._asked += refused_by(node.test)
             self._typed += types.fails
             self.use(node.otherwise, shape)
             del self._asked[asked:], self._typed[typed:]
+        self._where = where
         self.branches -= 1
 
     def _test(self, node: Test) -> None:
@@ -270,7 +283,7 @@ class ExpressionUses:
             named = argument if isinstance(argument, Keyword) else None
             path = path_of(named.value if named is not None else argument)
             place = named.name if named is not None else number
-            self.events.append(Pass(path, callee, place, block, asked))
+            self.events.append(Pass(path, callee, place, block, asked, self._where))
 
     def _arguments(self, node: Call, shape: Shape, need: str = "") -> None:
         for argument in node.arguments:

@@ -49,6 +49,8 @@ class Kind(Enum):
     TEXT = "text section"
     OBJECT = "prompt object"
     EVALUATION = "evaluation prompt"
+    PROGRAM = "program"
+    """Python that loads prompts: no text is of this kind by itself."""
     OTHER = "no prompt file"
 
 

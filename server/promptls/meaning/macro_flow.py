@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
+from promptls.meaning.conditions import under
 from promptls.meaning.parameter_roots import callee_words, caller_root, is_no_input, parameter_of
 from promptls.meaning.paths import Path, Step, in_place
-from promptls.meaning.shape import UNKNOWN, Shape, interned, merged
+from promptls.meaning.shape import UNKNOWN, Shape, interned, merged, unconditional
+from promptls.meaning.shape_along import guarded, shape_along
 from promptls.meaning.use import Pass
-from promptls.meaning.walk import guarded, shape_along
 
 _MOST_ROUNDS: Final = 6
 """How many macros may hand a value on to one another before nobody follows it any further."""
@@ -102,7 +103,7 @@ def _given(flow: Flow, macro: str) -> Iterator[Given]:
 
 def _hand(shapes: dict[str, Shape], handed: Pass, macro: MacroUses, block: MacroUses | None) -> None:
     """Add to the shape of what is handed on how the macro, and the call block, use it."""
-    shape = macro.shape(handed.argument)
+    shape = unconditional(macro.shape(handed.argument))
     number = macro.number(handed.argument)
     for given in macro.given if block is not None else ():
         if given.number == number and block is not None:
@@ -110,7 +111,9 @@ def _hand(shapes: dict[str, Shape], handed: Pass, macro: MacroUses, block: Macro
     for path, told in in_place(handed.path, shape):
         name = str(path[0].key)
         whole = shape_along(path, told)
+        for condition in handed.where:
+            whole = under(whole, name, condition)
         for question in handed.asked:
             if question[0].key == name:
-                whole = guarded(whole, question[1:])
+                whole = guarded(whole, question)
         shapes[name] = interned(merged(shapes[name], whole) if name in shapes else whole)

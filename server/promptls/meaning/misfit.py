@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Final
 
+from promptls.meaning.given import NOTHING, clause_words, is_false, is_needed
 from promptls.meaning.shape import Shape
 from promptls.text.nearest import nearest
 
@@ -19,6 +21,11 @@ def misfit(name: str, used: Shape, given: Shape) -> str | None:
     """
     if given.kind == "union":
         return next((said for each in given.alternatives if (said := misfit(name, used, each))), None)
+    if given == NOTHING:
+        fails = used.kind == "list" and (used.refuses_null or not used.optional)
+        return f"`{name}` is null, and is used as {used.words}" if fails else None
+    if used.optional and is_false(given):
+        return None
     if given.kind not in _WORDS or used.kind in {"unknown", "any", "scalar", "text", "number", "boolean"}:
         return None
     if used.kind == "union":
@@ -36,6 +43,29 @@ def misfit(name: str, used: Shape, given: Shape) -> str | None:
     return f"`{name}` is {_WORDS[given.kind]}, and is used as {used.words}"
 
 
+def lacking(shapes: Mapping[str, Shape], given: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
+    """The inputs that are not given, and are needed by what is, each with the words that say when."""
+    for name, used in shapes.items():
+        if name not in given and used.optional:
+            clause = is_needed(used.needed, given, is_open=False)
+            if clause is not None:
+                yield name, clause_words(clause)
+
+
+def misfit_by_name(shapes: Mapping[str, Shape], given: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
+    """What is wrong with the values that are given for inputs, each with its name, in the order of names."""
+    for name in sorted(given.keys() & shapes.keys()):
+        if is_used(shapes[name], given, is_open=False):
+            said = misfit(name, shapes[name], given[name])
+            if said is not None:
+                yield name, said
+
+
+def is_used(used: Shape, beside: Mapping[str, Shape], *, is_open: bool) -> bool:
+    """Whether a value is certainly used, as far as that goes by the values beside it."""
+    return not used.needed or is_needed(used.needed, beside, is_open=is_open) is not None
+
+
 def _has_inside(element: Shape | None) -> bool:
     """Whether what a loop gives is used as more than a text."""
     return element is not None and element.kind in {"mapping", "list"}
@@ -48,12 +78,18 @@ def _inside(name: str, used: Shape, given: Shape) -> str | None:
             return None
         return misfit(f"{name}[…]", used.element, given.element)
     own = dict(given.keys)
+    is_open = given.element is not None
     unread = own.keys() - dict(used.keys).keys()
     for key, below in used.keys:
         if key in own:
-            said = misfit(f"{name}.{key}", below, own[key])
-        elif below.optional or given.element is not None or hasattr(dict, key):
+            fits = not is_used(below, own, is_open=is_open)
+            said = None if fits else misfit(f"{name}.{key}", below, own[key])
+        elif is_open or hasattr(dict, key):
             said = None
+        elif below.optional:
+            clause = is_needed(below.needed, own, is_open=is_open)
+            where = "" if clause is None else f", which is read where {clause_words(clause)}"
+            said = f"`{name}` lacks `{key}`{where}" if where else None
         else:
             meant = nearest(key, unread)
             said = f"`{name}` lacks `{key}`" + (f"; it has `{meant}`" if meant else "")

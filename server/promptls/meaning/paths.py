@@ -45,11 +45,14 @@ class View(NamedTuple):
 class Step(NamedTuple):
     """One step of a path; `optional` where the value behind it may be missing.
 
+    `keeps_null` where that does not hold for None, as with `default([])` and `is defined`.
+
     A view is the last step of its path: what is behind it is an element of the list or mapping itself.
     """
 
     key: str | Each | View
     optional: bool = False
+    keeps_null: bool = False
 
 
 Path: TypeAlias = tuple[Step, ...]
@@ -70,7 +73,7 @@ def extended(path: Path, step: Step) -> Path:
         return (*path, step)
     base = with_optional_end(path[:-1]) if path[-1].optional else path[:-1]
     found = _behind(base, view, step)
-    return with_optional_end(found) if step.optional else found
+    return with_optional_end(found, keeps_null=step.keeps_null) if step.optional else found
 
 
 def _behind(base: Path, view: View, step: Step) -> Path:
@@ -145,12 +148,20 @@ def in_place(path: Path, shape: Shape) -> Iterator[tuple[Path, Shape]]:
     if element is not None:
         yield from in_place(extended(path, _ELEMENT), element)
     for name, below in keys_of(shape):
-        yield from in_place(extended(path, Step(name)), replace(below, optional=False))
+        yield from in_place(
+            extended(path, Step(name)), replace(below, optional=False, needed=frozenset(), refuses_null=False)
+        )
 
 
-def with_optional_end(path: Path) -> Path:
-    """The path to a value that may be missing."""
-    return (*path[:-1], path[-1]._replace(optional=True)) if path else ()
+def with_optional_end(path: Path, *, keeps_null: bool = False) -> Path:
+    """The path to a value that may be missing, and may be None but where that is kept."""
+    if not path:
+        return ()
+    end = path[-1]
+    return (
+        *path[:-1],
+        Step(end.key, optional=True, keeps_null=keeps_null and (end.keeps_null or not end.optional)),
+    )
 
 
 def under_question(path: Path, asked: Path) -> Path:
@@ -158,4 +169,4 @@ def under_question(path: Path, asked: Path) -> Path:
     last = len(asked) - 1
     if len(path) <= last or any(step.key != other.key for step, other in zip(path, asked, strict=False)):
         return path
-    return (*path[:last], path[last]._replace(optional=True), *path[last + 1 :])
+    return (*with_optional_end(path[: last + 1], keeps_null=asked[last].keeps_null), *path[last + 1 :])

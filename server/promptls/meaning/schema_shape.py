@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from promptls.meaning.shape import (
+    NOWHERE,
     SCALARS,
     UNKNOWN,
     Shape,
@@ -39,7 +40,13 @@ def declared_over(declared: Shape, used: Shape) -> Shape:
         return Shape("any", optional=optional)
     else:
         filled = [_filled(each, used.alternative(each.kind) or UNKNOWN) for each in alternatives_of(declared)]
-    return union_of(filled, optional=optional, tested=used.tested)
+    return union_of(
+        filled,
+        optional=optional,
+        tested=used.tested,
+        needed=NOWHERE if declared.optional else used.needed,
+        refuses_null=used.refuses_null and not declared.optional,
+    )
 
 
 def _filled(declared: Shape, used: Shape) -> Shape:

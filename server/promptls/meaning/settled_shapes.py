@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from promptls.meaning.shape import ELSE, SCALARS, Shape, ShapeKind, alternatives_of, union_of
+from promptls.meaning.needed_always import is_needed_always
+from promptls.meaning.shape import ELSE, SCALARS, Shape, ShapeKind, alternatives_of, unconditional, union_of
 
 _WEAK: Final[dict[ShapeKind, tuple[ShapeKind, ...]]] = {
     "sequence": ("text", "list"),
@@ -32,13 +33,21 @@ def settled(shape: Shape) -> Shape:
     Where the template itself asks for the type, printed values stand beside the types that it asks for;
     where it has a branch for all others and says nothing of them there, the value may be anything.
     """
+    if shape.needed and is_needed_always(shape.needed):
+        shape = unconditional(shape)
     if shape.kind in {"unknown", "any"}:
         return shape
     found = {each.kind: _inside(each) for each in alternatives_of(shape)}
     tested = shape.tested
     weak = [kind for kind in _WEAK if found.pop(kind, None) is not None]
     if ELSE in tested and found.keys() <= tested:
-        return Shape("any", optional=shape.optional, tested=tested)
+        return Shape(
+            "any",
+            optional=shape.optional,
+            tested=tested,
+            needed=shape.needed,
+            refuses_null=shape.refuses_null,
+        )
     if "scalar" in found and tested:
         found = {kind: each for kind, each in found.items() if kind == "scalar" or kind not in SCALARS}
     elif len(found) > 1:
@@ -50,7 +59,13 @@ def settled(shape: Shape) -> Shape:
             tested |= {kind}
             found |= {each: Shape(each) for each in (("text",) if "scalar" in found else _WEAK[kind])}
             found.pop("scalar", None)
-    return union_of(found.values(), optional=shape.optional, tested=tested)
+    return union_of(
+        found.values(),
+        optional=shape.optional,
+        tested=tested,
+        needed=shape.needed,
+        refuses_null=shape.refuses_null,
+    )
 
 
 def _inside(shape: Shape) -> Shape:

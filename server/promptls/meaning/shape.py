@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from promptls.meaning.shape_words import words_of_shape
 
@@ -29,6 +29,22 @@ PAIR: Final = "pair"
 """Among the tested types: the value is one of two in a pair, which need not be of one type."""
 ELSE: Final = "else"
 """Among the tested types: the template has a branch for values of all other types too."""
+
+
+class Need(NamedTuple):
+    """That the value under some keys, one in the other, is one of some constants, or is none of them.
+
+    `is_partial` where more must hold, of which nothing is known.
+    """
+
+    way: tuple[str, ...]
+    is_among: bool
+    values: frozenset[object]
+    is_partial: bool = False
+
+
+Clause: TypeAlias = frozenset[Need]
+"""What all holds where a value is needed; the keys are those beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +69,9 @@ class Shape:
     holds, or of the values of a mapping whose keys are not written out. `optional` says that every use
     stands where the value may be missing: under an `if` that asks for it, behind `default`, or in a
     test such as `is defined`. `tested` holds the kinds for which the template asks by `is string` and
-    the like, and `ELSE`. Uses alone, before they are settled, also say `sequence` of what is asked for an
+    the like, and `ELSE`. What is optional may be `needed` all the same, where one of some clauses holds,
+    and `refuses_null` where it may be missing, but not None.
+    Uses alone, before they are settled, also say `sequence` of what is asked for an
     element by its number, and `container` of what something is looked for in.
     """
 
@@ -64,6 +82,8 @@ class Shape:
     optional: bool = False
     alternatives: tuple[Shape, ...] = ()
     tested: frozenset[str] = frozenset()
+    needed: frozenset[Clause] = frozenset()
+    refuses_null: bool = False
 
     def key(self, name: str) -> Shape | None:
         """The shape of the value under a key; None where nothing is known of the key."""
@@ -83,6 +103,9 @@ UNKNOWN: Final = Shape()
 OTHERS: Final = Shape(optional=True, tested=frozenset({ELSE}))
 """A value of which a template says what becomes of it where it is of no type that is asked for."""
 _UNTESTED: Final[frozenset[str]] = frozenset()
+_FAILING: Final = frozenset({"list", "mapping", "callable", "sequence", "container"})
+"""Kinds of values that are used as None cannot be."""
+NOWHERE: Final[frozenset[Clause]] = frozenset()
 
 
 def alternatives_of(shape: Shape) -> tuple[Shape, ...]:
@@ -92,20 +115,41 @@ def alternatives_of(shape: Shape) -> tuple[Shape, ...]:
     return () if shape.kind == "unknown" else (shape,)
 
 
-def union_of(shapes: Iterable[Shape], *, optional: bool, tested: frozenset[str] = _UNTESTED) -> Shape:
+def union_of(
+    shapes: Iterable[Shape],
+    *,
+    optional: bool,
+    tested: frozenset[str] = _UNTESTED,
+    needed: frozenset[Clause] = NOWHERE,
+    refuses_null: bool = False,
+) -> Shape:
     """The shape of a value that is of one of some shapes, each of a kind of its own."""
     ordered = sorted(shapes, key=lambda each: _ORDER[each.kind])
     if not ordered:
-        return Shape(optional=optional, tested=tested)
-    plain = [each if _is_plain(each) else replace(each, optional=False, tested=_UNTESTED) for each in ordered]
+        return Shape(optional=optional, tested=tested, needed=needed, refuses_null=refuses_null)
+    plain = [
+        each
+        if _is_plain(each)
+        else replace(each, optional=False, tested=_UNTESTED, needed=NOWHERE, refuses_null=False)
+        for each in ordered
+    ]
     if len(plain) == 1:
         only = plain[0]
-        return replace(only, optional=optional, tested=tested) if optional or tested else only
-    return Shape("union", optional=optional, alternatives=tuple(plain), tested=tested)
+        if not optional and not tested and not refuses_null:
+            return only
+        return replace(only, optional=optional, tested=tested, needed=needed, refuses_null=refuses_null)
+    return Shape(
+        "union",
+        optional=optional,
+        alternatives=tuple(plain),
+        tested=tested,
+        needed=needed,
+        refuses_null=refuses_null,
+    )
 
 
 def _is_plain(shape: Shape) -> bool:
-    return not shape.optional and not shape.tested
+    return not shape.optional and not shape.tested and not shape.refuses_null
 
 
 def keys_of(shape: Shape) -> tuple[tuple[str, Shape], ...]:
@@ -126,24 +170,38 @@ def merged(first: Shape, second: Shape) -> Shape:
     if first is second or first == second:
         return first
     optional = first.optional and second.optional
+    needed = first.needed | second.needed if optional and (first.needed or second.needed) else NOWHERE
+    refuses_null = first.refuses_null or second.refuses_null
     if first.kind == "any" or second.kind == "any":
-        return Shape("any", optional=optional)
+        return Shape("any", optional=optional, needed=needed, refuses_null=refuses_null)
     tested = first.tested | second.tested if first.tested or second.tested else _UNTESTED
     if first.kind == second.kind and first.kind != "union":
-        return _merged_kind(first, second, optional=optional, tested=tested)
+        return _merged_kind(
+            first, second, optional=optional, tested=tested, needed=needed, refuses_null=refuses_null
+        )
     for known, other in ((first, second), (second, first)):
         if other.kind == "unknown":
-            is_same = known.optional == optional and known.tested == tested
-            return known if is_same else replace(known, optional=optional, tested=tested)
+            around = (known.optional, known.tested, known.needed, known.refuses_null)
+            if around == (optional, tested, needed, refuses_null):
+                return known
+            return replace(known, optional=optional, tested=tested, needed=needed, refuses_null=refuses_null)
     found = {each.kind: each for each in alternatives_of(first)}
     for each in alternatives_of(second):
         own = found.get(each.kind)
         found[each.kind] = each if own is None else _merged_kind(own, each)
-    return union_of(found.values(), optional=optional, tested=tested)
+    return union_of(
+        found.values(), optional=optional, tested=tested, needed=needed, refuses_null=refuses_null
+    )
 
 
 def _merged_kind(
-    first: Shape, second: Shape, *, optional: bool = False, tested: frozenset[str] = _UNTESTED
+    first: Shape,
+    second: Shape,
+    *,
+    optional: bool = False,
+    tested: frozenset[str] = _UNTESTED,
+    needed: frozenset[Clause] = NOWHERE,
+    refuses_null: bool = False,
 ) -> Shape:
     """The sum of two uses as the same kind."""
     keys = first.keys
@@ -159,6 +217,8 @@ def _merged_kind(
         arguments=_merged_arguments(first.arguments, second.arguments),
         optional=optional,
         tested=tested,
+        needed=needed,
+        refuses_null=refuses_null,
     )
 
 
@@ -175,6 +235,48 @@ def _merged_arguments(first: Arguments | None, second: Arguments | None) -> Argu
     most = None if first.most is None or second.most is None else max(first.most, second.most)
     keywords = tuple(sorted({*first.keywords, *second.keywords}))
     return Arguments(min(first.least, second.least), most, keywords)
+
+
+def fails_for_null(shape: Shape) -> bool:
+    """Whether a use of a value fails where it is None."""
+    return shape.refuses_null or any(each.kind in _FAILING for each in alternatives_of(shape))
+
+
+@lru_cache(maxsize=256)
+def refusing_null(shape: Shape) -> Shape:
+    """The shape of a value that is used in a way that fails for None."""
+    return replace(shape, refuses_null=True)
+
+
+def conditional(shape: Shape, need: Need) -> Shape:
+    """The shape of a value that is used only where something else is one of some constants."""
+    if not shape.optional:
+        return replace(shape, optional=True, needed=frozenset({frozenset({need})}))
+    if not shape.needed:
+        return shape
+    clauses = [_with(clause, need) for clause in shape.needed]
+    return replace(shape, needed=frozenset([clause for clause in clauses if clause]))
+
+
+def _with(clause: Clause, need: Need) -> Clause:
+    """What holds where a clause does, and one thing more; empty where that cannot be."""
+    known = next((each for each in clause if each.way == need.way), None)
+    if known is None:
+        return clause | {need}
+    if known.is_among and need.is_among:
+        values = known.values & need.values
+    elif known.is_among or need.is_among:
+        among, refused = (known, need) if known.is_among else (need, known)
+        values = among.values - refused.values
+    else:
+        values = known.values | need.values
+    both = Need(need.way, known.is_among or need.is_among, values, known.is_partial or need.is_partial)
+    return (clause - {known}) | {both} if values else frozenset()
+
+
+def unconditional(shape: Shape) -> Shape:
+    """The shape of a value of which nobody knows where it is needed: it is taken to be needed."""
+    return replace(shape, optional=False, needed=NOWHERE) if shape.needed else shape
 
 
 @lru_cache(maxsize=4096)

@@ -181,7 +181,7 @@ def _summed(events: Sequence[Piece | Use]) -> tuple[Piece, ...]:
 
     for index, event in enumerate(events):
         if isinstance(event, Use):
-            walk.use(event.path, event.shape)
+            walk.use(event.path, event.shape, event.where)
         elif isinstance(event, dict):
             walk.use_all(event)
         elif isinstance(event, Later):

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.meaning.comparisons import is_cut
+from promptls.meaning.condition import Condition
+from promptls.meaning.conditions import conditions_of, selected
 from promptls.meaning.demands import (
     LIST,
     MAPPING,
@@ -80,6 +82,8 @@ class TagReader:
         refused: list[Path] = []
         holds: list[Narrowed] = []
         fails: list[Narrowed] = []
+        where: list[Condition] = []
+        where_else: list[Condition] = []
         for test in statement.expressions:
             types = type_tests(test)
             with self._uses.telling(types, is_last=statement.keyword == "elif"):
@@ -88,15 +92,26 @@ class TagReader:
             refused += refused_by(test)
             holds += types.holds
             fails += types.fails
-        told = (tuple(asked), tuple(refused), tuple(holds), tuple(fails))
+            where += conditions_of(test)
+            where_else += conditions_of(test, holds=False)
+        told = (
+            tuple(asked), tuple(refused), tuple(holds), tuple(fails), tuple(where), tuple(where_else)
+        )  # fmt: skip
         self._events.append(Open("if", (), *told) if statement.keyword == "if" else Middle("elif", *told))
 
     def _loop(self, statement: Statement) -> None:
         target = statement.targets[0] if statement.targets else None
         bound = [Bind("loop", ())]
+        where: list[Condition] = []
         for over in statement.expressions:
             bound += self._bound_in_loop(over, target)
-        self._events.append(Open("for", tuple(bound)))
+            if isinstance(target, Name):
+                where += selected(over, target.name)
+        asked: tuple[Path, ...] = ()
+        if statement.loop_test is not None:
+            asked = asked_for(statement.loop_test)
+            where += conditions_of(statement.loop_test)
+        self._events.append(Open("for", tuple(bound), asked, where=tuple(where)))
         if statement.loop_test is not None:
             self._uses.truth(statement.loop_test)
 

@@ -92,10 +92,22 @@ def narrowed(shape: Shape, path: Path, kind: ShapeKind) -> Shape:
                 found.setdefault(kind, Shape(kind))
         if kind in {"text", "mapping"}:
             found = {other: each for other, each in found.items() if other not in _GONE_THROUGH}
-        return union_of(found.values(), optional=shape.optional, tested=shape.tested)
+        return union_of(
+            found.values(),
+            optional=shape.optional,
+            tested=shape.tested,
+            needed=shape.needed,
+            refuses_null=shape.refuses_null,
+        )
     if shape.kind == "union":
         inside = [narrowed(each, path, kind) for each in shape.alternatives]
-        return union_of(inside, optional=shape.optional, tested=shape.tested)
+        return union_of(
+            inside,
+            optional=shape.optional,
+            tested=shape.tested,
+            needed=shape.needed,
+            refuses_null=shape.refuses_null,
+        )
     step = path[0].key
     if isinstance(step, str):
         if shape.kind != "mapping":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
+from promptls.meaning.condition import Conditions
 from promptls.meaning.paths import Path
 from promptls.meaning.shape import Shape
 from promptls.meaning.type_tests import Narrowed
@@ -24,7 +25,7 @@ class Use(NamedTuple):
     `number`, as `text` or as a `mapping`, or asked for the attribute behind a dot, `.strip`. Empty
     where a value of any type will do. `compared` holds the constants that the value is compared with.
     `is_branched` where the use is in an operand of `and` or `or`, or one of two expressions, that need not
-    be worked out.
+    be worked out. `where` is what holds wherever the expression of the use is.
     """
 
     path: Path
@@ -33,13 +34,15 @@ class Use(NamedTuple):
     need: str = ""
     compared: tuple[Compared, ...] = ()
     is_branched: bool = False
+    where: Conditions = ()
 
 
 class Pass(NamedTuple):
     """A value that a call hands to what may be a macro, as its argument of this number or name.
 
     `path` is empty where nobody can follow the value, `block` names the parameters of the call block
-    around the call, and `asked` holds the values without which the call is not reached.
+    around the call, and `asked` holds the values without which the call is not reached. `where` is what
+    holds wherever it is.
     """
 
     path: Path
@@ -47,6 +50,7 @@ class Pass(NamedTuple):
     argument: int | str
     block: str = ""
     asked: tuple[Path, ...] = ()
+    where: Conditions = ()
 
 
 class Bind(NamedTuple):
@@ -65,7 +69,8 @@ class Rebind(NamedTuple):
 class Open(NamedTuple):
     """A block begins: what it binds inside, and the values that its `if` asks for, or its `else`.
 
-    `typed` and `typed_else` say of which kinds values are there, by `is string` and the like.
+    `typed` and `typed_else` say of which kinds values are there, by `is string` and the like, `where` and
+    `where_else` what constants they are compared with.
     """
 
     keyword: str
@@ -74,6 +79,8 @@ class Open(NamedTuple):
     asked_else: tuple[Path, ...] = ()
     typed: tuple[Narrowed, ...] = ()
     typed_else: tuple[Narrowed, ...] = ()
+    where: Conditions = ()
+    where_else: Conditions = ()
 
 
 class Middle(NamedTuple):
@@ -87,6 +94,8 @@ class Middle(NamedTuple):
     asked_else: tuple[Path, ...] = ()
     typed: tuple[Narrowed, ...] = ()
     typed_else: tuple[Narrowed, ...] = ()
+    where: Conditions = ()
+    where_else: Conditions = ()
 
 
 class Close(NamedTuple):

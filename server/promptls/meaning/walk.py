@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
-from promptls.meaning.parameter_roots import NUMBERS_ROOT, is_macro
+from promptls.meaning.condition import Condition, Conditions
+from promptls.meaning.conditions import is_about_one, under
+from promptls.meaning.frame import NOTHING_AROUND, Around, Frame
+from promptls.meaning.parameter_roots import NUMBERS_ROOT, is_macro, is_no_input
 from promptls.meaning.paths import (
     Each,
     Path,
@@ -18,7 +20,8 @@ from promptls.meaning.paths import (
     under_question,
     without_views,
 )
-from promptls.meaning.shape import OTHERS, Shape, interned, merged
+from promptls.meaning.shape import OTHERS, Shape, interned, merged, unconditional
+from promptls.meaning.shape_along import guarded, shape_along
 from promptls.meaning.type_tests import Narrowed, narrowed
 from promptls.meaning.use import Bind, Close, Middle, Open, Pass, Rebind
 
@@ -39,50 +42,6 @@ class Later(NamedTuple):
 Piece: TypeAlias = Stretch | Later | Pass | Bind | Rebind | Open | Middle | Close
 
 
-class _Around(NamedTuple):
-    """What the conditions around a use ask for, and what they say of types."""
-
-    asked: tuple[Path, ...] = ()
-    typed: tuple[Narrowed, ...] = ()
-
-
-_NOTHING_AROUND: Final = _Around()
-
-
-class _Frame:
-    """One open block: what its names stand for, and what its branch asks for.
-
-    `told` are the variables that were noted in it, each with a shape and that one's identity, since a
-    name last stood for something else.
-    """
-
-    __slots__ = ("asked", "asked_else", "keyword", "names", "tested", "told", "typed", "typed_else")
-
-    def __init__(
-        self,
-        keyword: str,
-        asked: tuple[Path, ...] = (),
-        asked_else: tuple[Path, ...] = (),
-        typed: tuple[Narrowed, ...] = (),
-        typed_else: tuple[Narrowed, ...] = (),
-    ) -> None:
-        self.keyword = keyword
-        self.names: dict[str, Path] = {}
-        self.asked = asked
-        self.asked_else = asked_else
-        self.typed = typed
-        self.typed_else = typed_else
-        self.tested = (*typed, *typed_else) if typed or typed_else else ()
-        self.told: dict[tuple[str, int], Shape] = {}
-
-    def copied(self) -> _Frame:
-        """The block with the names that it has now, and nothing noted in it."""
-        other = _Frame(self.keyword, self.asked, self.asked_else, self.typed, self.typed_else)
-        other.names = self.names.copy()
-        other.tested = self.tested
-        return other
-
-
 class Walk:
     """The blocks that are open at the place reached, and the shapes that were found on the way.
 
@@ -90,12 +49,12 @@ class Walk:
     """
 
     def __init__(self) -> None:
-        self.frames: Final = [_Frame("")]
-        self.found: Final[dict[tuple[Path, int, _Around], Shape]] = {}
+        self.frames: Final = [Frame("")]
+        self.found: Final[dict[tuple[Path, int, Around], Shape]] = {}
         self.passes: Final[dict[Pass, None]] = {}
         self.waiting: Final[dict[tuple[Path, int], Shape]] = {}
         """The uses of values under keys that may be the elements of a loop around."""
-        self._around = _NOTHING_AROUND
+        self._around = NOTHING_AROUND
 
     def copied(self) -> Walk:
         """A walk that goes on from here by itself, and has found nothing yet."""
@@ -120,7 +79,22 @@ class Walk:
         for name, shape in shapes.items():
             if (name, id(shape)) not in told:  # most pieces of a file use the same names in the same ways
                 told[name, id(shape)] = shape
-                self.use((Step(name, shape.optional),), shape)
+                if shape.needed:
+                    self._use_needed(name, shape)
+                else:
+                    self.use((Step(name, shape.optional, shape.optional),), shape)
+
+    def _use_needed(self, name: str, shape: Shape) -> None:
+        """Note the summed up uses of a variable, by each of the clauses under which it is needed."""
+        plain = interned(unconditional(shape))
+        for clause in shape.needed:
+            where = [
+                Condition(
+                    tuple([Step(word) for word in each.way]), each.values, each.is_among, each.is_partial
+                )
+                for each in clause
+            ]
+            self.use((Step(name),), plain, tuple(where))
 
     def forget(self) -> None:
         """Note everything anew from here on; names stand for what they stood for."""
@@ -128,16 +102,19 @@ class Walk:
         for frame in self.frames:
             frame.told.clear()
 
-    def use(self, path: Path, shape: Shape) -> None:
-        """Note a use, where it is one of an outer value."""
+    def use(self, path: Path, shape: Shape, where: Conditions = ()) -> None:
+        """Note a use, where it is one of an outer value, and what besides the blocks around holds there."""
         way = self.resolved(path)
         if way and not is_macro(way[0].key):
             if is_looked_up(way):
                 for question in self._around.asked:
                     way = under_question(way, question)
                 self.waiting[way, id(shape)] = shape
+            around = self._around
+            if where and (known := self._all_about(where)):
+                around = around._replace(where=(*around.where, *known))
             for place, told in in_place(way, shape):
-                self.found[place, id(told), self._around] = told
+                self.found[place, id(told), around] = told
 
     def hand(self, handed: Pass) -> None:
         """Note what a call hands on, where what is called may be a macro."""
@@ -145,7 +122,8 @@ class Walk:
         if callee:
             path = self.resolved(handed.path) if handed.path else ()
             asked = (*self._all_resolved(handed.asked), *self._around.asked)
-            self.passes[Pass(path, callee, handed.argument, handed.block, asked)] = None
+            where = (*self._all_about(handed.where), *self._around.where)
+            self.passes[Pass(path, callee, handed.argument, handed.block, asked, where)] = None
 
     def resolved(self, path: Path) -> Path:
         """The path from a variable that nothing here binds; empty where there is none."""
@@ -182,15 +160,18 @@ class Walk:
         elif isinstance(event, Rebind):
             self._bind(event.binds)
         elif isinstance(event, Open):
-            frame = _Frame(
-                event.keyword,
-                self._all_resolved(event.asked),
-                self._all_resolved(event.asked_else),
-                self._resolved_types(event.typed),
-                self._resolved_types(event.typed_else),
-            )
+            frame = Frame(event.keyword)
             frame.names = {bind.name: self.resolved(bind.path) if bind.path else () for bind in event.bound}
             self.frames.append(frame)
+            frame.asked = self._all_resolved(event.asked)
+            frame.asked_else = self._all_resolved(event.asked_else)
+            frame.typed = self._resolved_types(event.typed)
+            frame.typed_else = self._resolved_types(event.typed_else)
+            if event.where or event.where_else:
+                frame.where = self._all_about(event.where)
+                frame.where_else = self._all_about(event.where_else)
+            if frame.typed or frame.typed_else:
+                frame.tested = (*frame.typed, *frame.typed_else)
         elif isinstance(event, Middle):
             self._middle(event)
         elif any(frame.keyword == event.keyword for frame in self.frames[1:]):
@@ -198,10 +179,13 @@ class Walk:
                 pass
         asked: list[Path] = []
         typed: list[Narrowed] = []
+        where: list[Condition] = []
         for frame in self.frames:
             asked += frame.asked
             typed += frame.typed
-        self._around = _Around(tuple(asked), tuple(typed)) if asked or typed else _NOTHING_AROUND
+            where += frame.where
+        is_alone = not asked and not typed and not where
+        self._around = NOTHING_AROUND if is_alone else Around(tuple(asked), tuple(typed), tuple(where))
 
     def _bind(self, binds: tuple[Bind, ...]) -> None:
         ways = {bind.name: self.resolved(bind.path) if bind.path else () for bind in binds}
@@ -213,22 +197,26 @@ class Walk:
         frame.told.clear()
         if frame.keyword == "for":  # behind a loop's `else` its variable is gone
             frame.names.clear()
+            frame.asked = frame.where = ()
         if frame.keyword != "if":
             return
         for name in frame.names:
             frame.names[name] = ()
         frame.asked = (*frame.asked_else, *self._all_resolved(event.asked))
         frame.asked_else = (*frame.asked_else, *self._all_resolved(event.asked_else))
+        if frame.where or frame.where_else or event.where or event.where_else:
+            frame.where = (*frame.where_else, *self._all_about(event.where))
+            frame.where_else = (*frame.where_else, *self._all_about(event.where_else))
         if event.keyword == "else":
             for path in {each.path: None for each in frame.tested}:
-                self.found[path, id(OTHERS), _NOTHING_AROUND] = OTHERS
+                self.found[path, id(OTHERS), NOTHING_AROUND] = OTHERS
         typed, typed_else = self._resolved_types(event.typed), self._resolved_types(event.typed_else)
         if frame.tested or typed or typed_else:
             frame.tested = (*frame.tested, *typed, *typed_else)
             frame.typed = (*frame.typed_else, *typed)
             frame.typed_else = (*frame.typed_else, *typed_else)
 
-    def _leave(self, frame: _Frame) -> str:
+    def _leave(self, frame: Frame) -> str:
         """What a branch has bound is known of no longer; the keyword of the block that ends."""
         if frame.keyword == "if":
             self.frames[-1].names.update(dict.fromkeys(frame.names, ()))
@@ -239,6 +227,13 @@ class Walk:
         if not paths:
             return ()
         return tuple([way for path in paths if (way := without_views(self.resolved(path)))])
+
+    def _all_about(self, conditions: Conditions) -> Conditions:
+        """What is known of values that are on no way through a view, and that are inputs or in one."""
+        if not conditions:
+            return ()
+        found = [each._replace(path=self.resolved(each.path)) for each in conditions]
+        return tuple([each for each in found if is_about_one(each.path) and not is_macro(each.path[0].key)])
 
     def _resolved_types(self, typed: tuple[Narrowed, ...]) -> tuple[Narrowed, ...]:
         """What is known of types, of values that are on no way through a view."""
@@ -253,9 +248,12 @@ class Walk:
         for (path, _, around), shape in self.found.items():
             name = str(path[0].key)
             whole = shape_along(path, shape)
+            for condition in around.where:
+                if condition.path[0].key == name or not is_no_input(condition.path[0].key):
+                    whole = under(whole, name, condition)
             for question in around.asked:
                 if question[0].key == name:
-                    whole = guarded(whole, question[1:])
+                    whole = guarded(whole, question)
             for each in around.typed:
                 if each.path[0].key == name:
                     whole = narrowed(whole, each.path[1:], each.kind)
@@ -265,35 +263,10 @@ class Walk:
 
 def _joined(bound: Path, path: Path) -> Path:
     """The path from what the first name of `path` stands for."""
-    end = bound[-1]._replace(optional=bound[-1].optional or path[0].optional)
+    own, first = bound[-1], path[0]
+    if own.optional and first.optional:
+        keeps_null = own.keeps_null and first.keeps_null
+    else:
+        keeps_null = own.keeps_null or first.keeps_null
+    end = Step(own.key, own.optional or first.optional, keeps_null)
     return along((*bound[:-1], end), *path[1:])[:_MOST_STEPS]
-
-
-def shape_along(path: Path, shape: Shape) -> Shape:
-    """The shape of the variable that `path` begins at, when `shape` is at its end."""
-    for step in reversed(path[1:]):
-        below = _optional(shape) if step.optional else shape
-        if isinstance(step.key, str):
-            shape = Shape("mapping", keys=((step.key, below),))
-        else:
-            shape = Shape("mapping" if step.key is Each.VALUE else "list", element=below)
-    return _optional(shape) if path[0].optional else shape
-
-
-def _optional(shape: Shape) -> Shape:
-    return shape if shape.optional else replace(shape, optional=True)
-
-
-def guarded(shape: Shape, path: Path) -> Shape:
-    """The shape of a value where the one at the end of `path` has been asked for."""
-    if not path:
-        return _optional(shape)
-    if shape.kind == "union":
-        inside = [guarded(each, path) for each in shape.alternatives]
-        return replace(shape, alternatives=tuple(inside))
-    if isinstance(path[0].key, str):
-        keys = tuple(
-            (name, guarded(below, path[1:]) if name == path[0].key else below) for name, below in shape.keys
-        )
-        return replace(shape, keys=keys)
-    return shape if shape.element is None else replace(shape, element=guarded(shape.element, path[1:]))

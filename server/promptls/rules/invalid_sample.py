@@ -4,7 +4,8 @@
 
 Reads the file that the header's `samples` names, and reports that it cannot be read, that a sample in it
 lacks an input which the template does not reckon to be without, and that a value is not of the type that
-`input_keys` declares, or not of the one that the template uses it as where nothing is declared.
+`input_keys` declares, or not of the one that the template uses it as where nothing is declared. What the
+template reads under a condition such as `message.role == "tool"` is asked for in such rows alone.
 
 ## Why is this bad?
 
@@ -52,9 +53,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from promptls.meaning.given import given_value
 from promptls.meaning.kind import Kind
-from promptls.meaning.misfit import misfit
-from promptls.meaning.schema_shape import shape_of_value
+from promptls.meaning.misfit import lacking, misfit_by_name
 from promptls.rules.declared_types import declared_types, is_of_type
 from promptls.rules.needed_inputs import needed_inputs
 from promptls.rules.rule import FileContext, Finding, Rule
@@ -96,9 +97,12 @@ def _objections(context: FileContext, sample: Sample) -> Iterator[str]:
         value = sample.data.get(name)
         if types is not None and value is not None and not is_of_type(value, types):
             yield f"the sample `{sample.name}`: `{name}` is {_shown(value)}, and not {_words(types)}"
-    for name, shape in sorted(needed_shapes(context.snapshot, context.path).items()) if not declared else ():
-        said = misfit(name, shape, shape_of_value(sample.data[name])) if name in sample.data else None
-        if said is not None:
+    if not declared:
+        shapes = needed_shapes(context.snapshot, context.path)
+        values = {str(name): given_value(value) for name, value in sample.data.items()}
+        for name, when in sorted(lacking(shapes, values)):
+            yield f"the sample `{sample.name}` lacks `{name}`, which is read where {when}"
+        for _, said in misfit_by_name(shapes, values):
             yield f"the sample `{sample.name}`: {said}"
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Final
 
-from promptls.meaning.shape import UNKNOWN, Shape, merged, merged_both
+from promptls.meaning.given import constant, rows
+from promptls.meaning.shape import UNKNOWN, Shape
 from promptls.workspace.python_scopes import Scope
 
 _MOST_STEPS: Final = 20
@@ -22,37 +24,33 @@ def given_shape(node: ast.expr, scope: Scope, depth: int = 0) -> Shape:
         case ast.Name(id=name):
             value = scope.constant_of(name)
             return UNKNOWN if value is None else given_shape(value, scope, depth + 1)
-        case ast.Constant(value=bool()):
-            return Shape("boolean")
-        case ast.Constant(value=int() | float()):
-            return Shape("number")
-        case ast.Constant(value=str()) | ast.JoinedStr():
+        case ast.Constant(value=value):
+            return constant(value)
+        case ast.JoinedStr():
             return Shape("text")
         case ast.List(elts=items) | ast.Tuple(elts=items):
-            return Shape("list", element=_of_items(items, scope, depth))
-        case ast.Dict():
+            return rows(given_shape(item, scope, depth + 1) for item in items)
+        case ast.Dict() | ast.Call(func=ast.Name(id="dict"), args=[]):
             return _of_dict(node, scope, depth)
     return UNKNOWN
 
 
-def _of_items(items: list[ast.expr], scope: Scope, depth: int) -> Shape | None:
-    """The shape of the elements taken together; unknown where one of them is."""
-    found: Shape | None = None
-    for item in items:
-        shape = given_shape(item, scope, depth + 1)
-        if shape.kind == "unknown":
-            return UNKNOWN
-        found = merged_both(found, shape)
-    return found
-
-
-def _of_dict(node: ast.Dict, scope: Scope, depth: int) -> Shape:
+def _of_dict(node: ast.Dict | ast.Call, scope: Scope, depth: int) -> Shape:
     keys: dict[str, Shape] = {}
     is_open = False
-    for key, value in zip(node.keys, node.values, strict=True):
-        if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            shape = given_shape(value, scope, depth + 1)
-            keys[key.value] = merged(keys[key.value], shape) if key.value in keys else shape
-        else:
+    for key, value in _entries(node):
+        if isinstance(key, str):
+            keys[key] = given_shape(value, scope, depth + 1)
+        else:  # it may also be one of the keys that stand ahead of it
+            keys = dict.fromkeys(keys, UNKNOWN)
             is_open = True
     return Shape("mapping", keys=tuple(sorted(keys.items())), element=UNKNOWN if is_open else None)
+
+
+def _entries(node: ast.Dict | ast.Call) -> Iterator[tuple[object, ast.expr]]:
+    """The keys of a dict that are written out, with their values; None for any other."""
+    if isinstance(node, ast.Call):
+        yield from ((keyword.arg, keyword.value) for keyword in node.keywords)
+        return
+    for key, value in zip(node.keys, node.values, strict=True):
+        yield key.value if isinstance(key, ast.Constant) else None, value

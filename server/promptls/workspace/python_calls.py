@@ -15,7 +15,7 @@ from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from promptls.meaning.shape import Shape
+from promptls.meaning.shape import UNKNOWN, Shape
 from promptls.text.lines import line_starts
 from promptls.text.span import Span
 from promptls.workspace.disk import MAX_BYTES, SKIPPED_FOLDERS
@@ -47,7 +47,7 @@ class TemplateCall(NamedTuple):
     template: str
     keys: frozenset[str]
     given: tuple[tuple[str, Shape], ...] = ()
-    """The shapes of those values that are written out, by their keys."""
+    """The values by their keys, as far as they are written out."""
     is_jinja: bool = False
     """Whether Jinja renders the template by itself, without Prompt Poet."""
 
@@ -140,7 +140,7 @@ def _calls(tree: ast.Module, text: str, path: str) -> Iterator[TemplateCall]:
                 # The parser counts bytes, and a name ends where its last byte does.
                 before = text[begin:].encode("utf-8", "surrogatepass")[: node.func.end_col_offset]
                 end = begin + len(before.decode("utf-8", "replace"))
-                given = _given(data or (), scope)
+                given = _given(keys, data or (), scope)
                 yield TemplateCall(path, Span(end - len(name), end), line, template, keys, given, is_jinja)
 
 
@@ -200,9 +200,9 @@ def _keys_of(data: tuple[ast.expr, ...], call: ast.Call, scope: Scope) -> frozen
     return frozenset(found)
 
 
-def _given(data: tuple[ast.expr, ...], scope: Scope) -> tuple[tuple[str, Shape], ...]:
-    """The shapes of the values that a call gives, as far as they are written out."""
-    found: dict[str, Shape] = {}
+def _given(keys: frozenset[str], data: tuple[ast.expr, ...], scope: Scope) -> tuple[tuple[str, Shape], ...]:
+    """The values that a call gives, sorted by their keys; unknown where they are not written out."""
+    found = dict.fromkeys(sorted(keys), UNKNOWN)
     for each in data:
         value = scope.constant_of(each.id) if isinstance(each, ast.Name) else each
         if isinstance(value, ast.Dict):
@@ -210,7 +210,7 @@ def _given(data: tuple[ast.expr, ...], scope: Scope) -> tuple[tuple[str, Shape],
         elif isinstance(value, ast.Call):
             keywords = {keyword.arg: given_shape(keyword.value, scope) for keyword in value.keywords}
             found |= {name: shape for name, shape in keywords.items() if name is not None}
-    return tuple([(name, shape) for name, shape in found.items() if shape.kind != "unknown"])
+    return tuple(found.items())
 
 
 def _keys(node: ast.expr | None, scope: Scope) -> frozenset[str] | None:

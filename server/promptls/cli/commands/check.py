@@ -27,12 +27,14 @@ DESCRIPTION = """\
 Checks prompt files, and prints each mistake with its place, the rule that found it
 and how to mend it. Folders are walked for files that end in .yml.j2 or .yaml.j2;
 those of them that are no prompts (Ansible, Docker Compose, …) are left alone.
-A configuration of OpenCompass in Python is checked where it is named; it is read, not run.
+A configuration of OpenCompass in Python, or a program that loads prompts, is checked where
+it is named; it is read, not run.
 
 examples:
   promptls check                        every prompt below this folder
   promptls check prompts/ a.yml.j2      a folder and a file
   promptls check mmlu_ppl.py            a configuration of OpenCompass
+  promptls check app.py                 the calls in a program that load prompts
   promptls check --fix                  mend what can be mended without looking
   promptls check --fix --diff           show what that would change, and change nothing
   promptls check --select unknown-role,unused-input

@@ -73,11 +73,15 @@ def _print(snapshot: Snapshot, path: str, inputs: tuple[NeededInput, ...]) -> No
 
 
 def _row(snapshot: Snapshot, each: NeededInput) -> Row:
+    from promptls.features.contract.needed_where import where_words
+
     declared = "" if each.declared is None else _place(snapshot, each.declared)
     places = list(dict.fromkeys(_place(snapshot, place) for place in each.places))
     more = f", and {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
     read = ", ".join(places[:_MOST_PLACES]) + more or "nowhere"
     needed = "no" if each.shape.optional else "yes"
+    if where := where_words(each.shape):
+        needed = f"where {where}"
     return Row((each.name, each.shape.words, needed, declared, read))
 
 
@@ -92,6 +96,7 @@ def _line(snapshot: Snapshot, place: InputPlace) -> int:
 
 
 def _as_json(snapshot: Snapshot, path: str) -> dict[str, Any]:
+    from promptls.features.contract.needed_where import where_words
     from promptls.workspace.contract import inputs_of
     from promptls.workspace.needs import needs_of
 
@@ -106,6 +111,7 @@ def _as_json(snapshot: Snapshot, path: str) -> dict[str, Any]:
                 "name": each.name,
                 "type": each.shape.words,
                 "optional": each.shape.optional,
+                "needed_where": where_words(each.shape) or None,
                 "declared": None if each.declared is None else place(each.declared),
                 "description": each.schema.get("description"),
                 "read": [place(reading) for reading in each.places],

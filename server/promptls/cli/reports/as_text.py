@@ -97,14 +97,16 @@ def _conclusion(checked: Checked) -> str:
     from promptls.workspace.disk import ENDINGS
 
     files = checked.files
-    prompts = sum(file.kind is not Kind.OTHER for file in files)
-    others = len(files) - prompts
+    programs = sum(file.kind is Kind.PROGRAM for file in files)
+    prompts = sum(file.kind is not Kind.OTHER for file in files) - programs
+    others = len(files) - prompts - programs
     left_alone = f" ({counted(others, 'other file')} left alone)" if others else ""
     if not files:
         return f"There is no file here whose name ends in {' or '.join(ENDINGS)}."
-    if not prompts:
+    if not prompts and not programs:
         return f"There is no prompt here{left_alone}."
-    where = f"in {counted(prompts, 'prompt')}{left_alone}"
+    kinds = [counted(count, noun) for count, noun in ((prompts, "prompt"), (programs, "program")) if count]
+    where = f"in {' and '.join(kinds)}{left_alone}"
     known = sum(len(file.known) for file in files)
     besides = f" besides {known:,} in the baseline" if known else ""
     found = Counter(finding.severity or "error" for file in files for finding in file.findings)

@@ -1,4 +1,4 @@
-"""The findings of a file that was asked for by name: a prompt, or a configuration in Python."""
+"""The findings of a file that was asked for by name: a prompt, a configuration in Python, or a program."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import tokenize
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from promptls.features.call_findings import findings_in_calls
 from promptls.features.configurations.findings import findings_in_configuration
 from promptls.meaning.kind import Kind
 from promptls.rules.check import check
@@ -29,16 +30,32 @@ class FileFindings(NamedTuple):
 
 
 def findings_of_file(snapshot: Snapshot, path: str) -> FileFindings:
-    """What the rules find in the file at `path`; in one of Python, in the configuration that it may be."""
+    """What the rules find in the file at `path`.
+
+    In one of Python, in the configuration that it may be, and in its calls that load templates.
+    """
     if not path.endswith(_ENDING):
         return FileFindings(
             snapshot.kind(path), check(snapshot, path), check(snapshot, path, suppressed=True)
         )
     template = snapshot.template(path)
     text = template.source.text if template else ""
-    found = findings_in_configuration(text, beside(path), snapshot.project(path).settings)
-    if found is None or snapshot.project(path).excludes(path):
+    configured = findings_in_configuration(text, beside(path), snapshot.project(path).settings)
+    called = findings_in_calls(snapshot, path, text)
+    if (configured is None and called is None) or snapshot.project(path).excludes(path):
         return FileFindings(Kind.OTHER, (), ())
+    return _told(
+        Kind.PROGRAM if configured is None else Kind.EVALUATION, text, (*(configured or ()), *(called or ()))
+    )
+
+
+def findings_of_program(snapshot: Snapshot, path: str, text: str) -> tuple[Finding, ...]:
+    """What is wrong with the calls of a Python text that load templates, but for what it silences."""
+    return _told(Kind.PROGRAM, text, findings_in_calls(snapshot, path, text) or ()).findings
+
+
+def _told(kind: Kind, text: str, found: tuple[Finding, ...]) -> FileFindings:
+    """Findings in a Python text without those that its comments silence."""
     silenced = silenced_by(_comments(text))
     starts = line_starts(text)
     hidden = [
@@ -47,7 +64,7 @@ def findings_of_file(snapshot: Snapshot, path: str) -> FileFindings:
         if silenced.hides(finding.rule, place_of(starts, finding.span.start).line)
     ]
     shown = tuple(finding for finding in found if finding not in hidden)
-    return FileFindings(Kind.EVALUATION, shown, tuple(hidden))
+    return FileFindings(kind, shown, tuple(hidden))
 
 
 def found_in_file(snapshot: Snapshot, path: str) -> tuple[Finding, ...]:

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from promptls.features.contract.fitting import fitted
+from promptls.features.contract.fitting import fitted, lacked
+from promptls.features.contract.needed_where import conditions_of_keys
+from promptls.meaning.given import given_value
 from promptls.meaning.shape import Shape
 from promptls.rendering.samples import samples_of
 from promptls.text.failure import Failure
@@ -32,6 +34,7 @@ def contract_schema(snapshot: Snapshot, path: str) -> dict[str, Any]:
     """
     inputs = [each for each in inputs_of(snapshot, path) if each.shape.kind != "callable"]
     given = given_data(snapshot, path)
+    shapes = [(each.name, _fitted(each, given)) for each in inputs]
     properties = {each.name: input_schema(each, given) for each in inputs}
     template = snapshot.template(path)
     described = template.declarations.data.get("description") if template else None
@@ -43,6 +46,8 @@ def contract_schema(snapshot: Snapshot, path: str) -> dict[str, Any]:
         "properties": properties,
         "required": [each.name for each in inputs if is_required(each, given)],
     }
+    if conditions := conditions_of_keys(shapes):
+        schema["allOf"] = conditions
     return schema
 
 
@@ -54,11 +59,7 @@ def is_required(each: NeededInput, given: Iterable[Mapping[str, Any]]) -> bool:
 
 def input_schema(each: NeededInput, given: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """The schema of one input: what is declared, and what is inferred where nothing is."""
-    shape = each.shape
-    for data in given:
-        if each.name in data:
-            shape = fitted(shape, data[each.name])
-    inferred = schema_of_shape(shape)
+    inferred = schema_of_shape(_fitted(each, given))
     if not each.schema:
         return inferred
     if "type" in each.schema and _types(each.schema["type"]) != _types(inferred.get("type")):
@@ -66,6 +67,17 @@ def input_schema(each: NeededInput, given: Iterable[Mapping[str, Any]]) -> dict[
     if "type" not in each.schema and any(key in each.schema for key in ("enum", "const", "anyOf", "$ref")):
         return dict(each.schema)
     return {**inferred, **each.schema}
+
+
+def _fitted(each: NeededInput, given: Iterable[Mapping[str, Any]]) -> Shape:
+    """What is known of an input, made to fit what the file itself gives."""
+    shape = each.shape
+    for data in given:
+        if each.name in data:
+            shape = fitted(shape, data[each.name])
+        elif shape.needed:
+            shape = lacked(shape, dict(given_value(data).keys))
+    return shape
 
 
 def _types(value: Any) -> set[str]:
@@ -80,8 +92,8 @@ def schema_of_shape(shape: Shape) -> dict[str, Any]:
     if kind is None or any(below.kind == "callable" for _, below in shape.keys):
         return {}  # what has methods is an object of a class
     schema: dict[str, Any] = {"type": kind}
-    if shape.optional:
-        schema["type"] = [*(kind if isinstance(kind, list) else [kind]), "null"]
+    if takes_null(shape):
+        schema["type"] = [*_listed(kind), "null"]
     if shape.kind == "list" and shape.element is not None:
         schema["items"] = schema_of_shape(shape.element)
     if shape.kind == "mapping":
@@ -90,9 +102,16 @@ def schema_of_shape(shape: Shape) -> dict[str, Any]:
             required = [name for name, below in shape.keys if not below.optional]
             if required:
                 schema["required"] = required
+            if conditions := conditions_of_keys(shape.keys):
+                schema["allOf"] = conditions
         if shape.element is not None:
             schema["additionalProperties"] = schema_of_shape(shape.element)
     return schema
+
+
+def takes_null(shape: Shape) -> bool:
+    """Whether None may be given for a value; where it is needed, conditions say that it may not."""
+    return shape.optional and (bool(shape.needed) or not shape.refuses_null)
 
 
 def _schema_of_union(shape: Shape) -> dict[str, Any]:
@@ -100,7 +119,7 @@ def _schema_of_union(shape: Shape) -> dict[str, Any]:
     choices = [schema_of_shape(each) for each in shape.alternatives]
     if not all(choices):
         return {}
-    if shape.optional:
+    if takes_null(shape):
         choices.append({"type": "null"})
     if all(choice.keys() == {"type"} for choice in choices):
         return {"type": [kind for choice in choices for kind in _listed(choice["type"])]}

@@ -1,0 +1,152 @@
+"""What conditions say of values that they compare with constants: `m.role == "tool"`, `kind in ["a"]`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from promptls.meaning.comparisons import is_plain
+from promptls.meaning.condition import Condition, Conditions
+from promptls.meaning.expression_paths import path_of
+from promptls.meaning.paths import Each, Path, Step, extended
+from promptls.meaning.shape import Need, Shape, conditional
+from promptls.syntax.jinja.nodes import (
+    Collection,
+    Constant,
+    Expression,
+    Filter,
+    Operation,
+    Test,
+)
+
+_EQUAL: Final = frozenset({"==", "eq", "equalto"})
+_UNEQUAL: Final = frozenset({"!=", "ne"})
+
+
+def conditions_of(test: Expression, *, holds: bool = True) -> Conditions:
+    """What is known of values where a condition holds, or where it does not."""
+    match test:
+        case Operation(operators=("not", *rest), operands=(operand,)):
+            return conditions_of(operand, holds=holds is bool(len(rest) % 2))
+        case Operation(operators=("and" | "or" as word, *_), operands=operands):
+            each = [conditions_of(operand, holds=holds) for operand in operands]
+            return _all(each) if (word == "and") is holds else _any(each)
+        case Operation(operators=("==" | "!=" as word,), operands=(left, right)):
+            is_among = (word == "==") is holds
+            return _about(left, right, is_among=is_among) or _about(right, left, is_among=is_among)
+        case Operation(operators=("in" | "not in" as word,), operands=(left, Collection() as right)):
+            return _about(left, right, is_among=(word == "in") is holds)
+        case Test(name=name, target=target, arguments=(Constant() as constant,)) if name in _EQUAL | _UNEQUAL:
+            return _about(target, constant, is_among=(name in _EQUAL) is holds)
+    return ()
+
+
+def selected(over: Expression, element: str) -> Iterator[Condition]:
+    """What is known of the variable of a loop over what `selectattr` and `rejectattr` leave."""
+    while isinstance(over, Filter) and over.target is not None:
+        match over:
+            case Filter(
+                name="selectattr" | "rejectattr" as name,
+                arguments=(Constant(value=str() as key), Constant(value=str() as test), wanted),
+            ) if test in _EQUAL | _UNEQUAL | {"in"}:
+                values = _constants(wanted)
+                path: Path = (Step(element),)
+                for part in key.split("."):
+                    path = extended(path, Step(part))
+                if values is not None and isinstance(wanted, Collection) is (test == "in"):
+                    yield Condition(path, values, (name == "selectattr") is (test not in _UNEQUAL))
+        over = over.target
+
+
+def under(shape: Shape, name: str, condition: Condition) -> Shape:
+    """The shape of the variable `name` when all its uses stand where a condition holds.
+
+    What stands beside the value that the condition is about is needed only where it holds.
+    """
+    root = str(condition.path[0].key)
+    if root == name:
+        return _beside(shape, condition.path[1:], condition)
+    need = _need(condition, condition.path)
+    return shape if need is None else conditional(shape, need)
+
+
+def _beside(shape: Shape, way: Path, condition: Condition) -> Shape:
+    """The shape of what the way to the compared value leads through."""
+    if not way:
+        return shape
+    if shape.kind == "union":
+        return replace(
+            shape, alternatives=tuple([_beside(each, way, condition) for each in shape.alternatives])
+        )
+    key = way[0].key
+    if not isinstance(key, str):
+        inside = shape.element
+        return shape if inside is None else replace(shape, element=_beside(inside, way[1:], condition))
+    need = _need(condition, way)
+    keys = [
+        (
+            name,
+            _beside(below, way[1:], condition)
+            if name == key
+            else below
+            if need is None
+            else conditional(below, need),
+        )
+        for name, below in shape.keys
+    ]
+    return replace(shape, keys=tuple(keys))
+
+
+def _need(condition: Condition, way: Path) -> Need | None:
+    """The condition for what stands beside the beginning of a way; None where that leads through lists."""
+    words = tuple([step.key for step in way if isinstance(step.key, str)])
+    if len(words) < len(way):
+        return None
+    return Need(words, condition.is_among, condition.values, condition.is_partial)
+
+
+def is_about_one(path: Path) -> bool:
+    """Whether a path leads to the one value that is meant: through no view, number or default."""
+    return bool(path) and not any(
+        step.optional or not (isinstance(step.key, str) or step.key is Each.ELEMENT) for step in path
+    )
+
+
+def _about(value: Expression, constants: Expression, *, is_among: bool) -> Conditions:
+    found = _constants(constants)
+    if found is None or not is_plain(value):
+        return ()
+    path = path_of(value)
+    return (Condition(path, found, is_among),) if path else ()
+
+
+def _constants(node: Expression) -> frozenset[object] | None:
+    """The constants that a value is compared with; None where others may be among them."""
+    if isinstance(node, Constant):
+        return frozenset({node.value})
+    if isinstance(node, Collection) and node.kind != "dict":
+        values = [item.value for item in node.items if isinstance(item, Constant)]
+        return frozenset(values) if values and len(values) == len(node.items) else None
+    return None
+
+
+def _all(each: list[Conditions]) -> Conditions:
+    """What holds where all of some conditions do."""
+    found = tuple([condition for conditions in each for condition in conditions])
+    return found if all(each) else tuple([condition._replace(is_partial=True) for condition in found])
+
+
+def _any(each: list[Conditions]) -> Conditions:
+    """What holds where one of some conditions does: known where all are about one value."""
+    if not all(len(conditions) == 1 for conditions in each):
+        return ()
+    found = [conditions[0] for conditions in each]
+    if len({condition.path for condition in found}) > 1 or any(condition.is_partial for condition in found):
+        return ()
+    among = frozenset[object]().union(*(one.values for one in found if one.is_among))
+    refused = [one.values for one in found if not one.is_among]
+    if not refused:
+        return (Condition(found[0].path, among, is_among=True),)
+    both = frozenset.intersection(*refused) - among
+    return (Condition(found[0].path, both, is_among=False),) if both else ()
