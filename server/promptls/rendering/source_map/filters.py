@@ -14,15 +14,13 @@ from jinja2.utils import htmlsafe_json_dumps, url_quote
 from markupsafe import Markup, escape
 
 from promptls.rendering.source_map.formatted import percent_leaves
+from promptls.rendering.source_map.leaves import between, in_place_of, leaves_of
 from promptls.rendering.source_map.mapped_markup import MappedMarkup, as_markup, as_text
 from promptls.rendering.source_map.mapped_text import (
     MappedText,
-    between,
     by_letter,
     concatenated,
     cut,
-    in_place_of,
-    leaves_of,
     made_of,
     padded,
     recased,

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import operator
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate, pairwise
+from collections.abc import Callable, Iterable
+from itertools import accumulate
 from typing import Any, Final, SupportsIndex
 
-from promptls.rendering.source_map.pieces import Deferred, Leaf, Outer, inserted, unsure
+from promptls.rendering.source_map.leaves import PiecedText, between, in_place_of, leaves_of
+from promptls.rendering.source_map.pieces import Leaf, inserted
 
 _MOST_REPEATED: Final = 100_000
 """Of more pieces, what is made of a text in another order has none."""
 
 
-class MappedText(str):
+class MappedText(PiecedText):
     """A text with its pieces. What is made of it keeps them, where each character's way is certain."""
 
-    __slots__ = ("_promptls_pieces",)
-
-    _promptls_pieces: list[Any]
+    __slots__ = ()
 
     def __new__(cls, text: str = "", pieces: list[Any] | None = None) -> MappedText:  # noqa: PYI034 - there is no class below it
         """The `text` that is made of the `pieces`, or one that nothing is known of."""
@@ -133,93 +132,6 @@ class MappedText(str):
 def made_of(leaves: list[Leaf]) -> MappedText:
     """The text of these leaves."""
     return MappedText("".join([leaf.text for leaf in leaves]), leaves)
-
-
-def leaves_of(text: str) -> list[Leaf]:
-    """The leaves of a text, in order: no two origins in one, and every character in one."""
-    if type(text) is not MappedText:
-        return [inserted(str(text))] if text else []
-    found = _flat(text._promptls_pieces)  # noqa: SLF001 - the name keeps templates from it
-    text._promptls_pieces = found  # noqa: SLF001 - as above
-    return found
-
-
-def _flat(pieces: Iterable[Any]) -> list[Leaf]:
-    """The leaves of pieces."""
-    found: list[Leaf] = []
-    waiting: list[tuple[Iterator[Any], tuple[Outer, ...]]] = [(iter(pieces), ())]
-    while waiting:
-        inner, outer = waiting[-1]
-        for piece in inner:
-            kind = type(piece)
-            if kind is Leaf:
-                if piece.text:
-                    found.append(within(piece, outer) if outer else piece)
-            elif kind in _NESTED:
-                waiting.append((iter(_inside(piece)), outer))
-                break
-            elif not piece[0]:
-                continue
-            elif len(piece) == 4:  # noqa: PLR2004 - the two forms of pieces
-                text, file, start, turn = piece
-                start += file.start
-                found.append(
-                    _new(Leaf, (text, file, start, start + len(text), turn, outer, True, None, None))
-                )
-            else:
-                text, file, site, turn, value = piece
-                if type(value) is MappedText:
-                    around = (*outer, Outer(file, site, turn))
-                    waiting.append((iter(value._promptls_pieces), around))  # noqa: SLF001 - as above
-                    break
-                if type(value) is tuple and file.sites[site].kind in _PASSES_ON:
-                    waiting.append((iter((value,)), (*outer, Outer(file, site, turn))))
-                    break
-                first, last = file.spans[site]
-                leaf = _new(Leaf, (text, file, first, last, turn, (), False, site, value))
-                found.append(within(leaf, outer) if outer else leaf)
-        else:
-            waiting.pop()
-    return found
-
-
-_NESTED: Final = frozenset({list, MappedText, Deferred})
-"""Pieces that are made of others."""
-
-
-def _inside(piece: Any) -> list[Any]:
-    """The pieces that a nested one is made of."""
-    if type(piece) is Deferred:
-        made = piece.made()
-        return leaves_of(made) if made == piece.text else [unsure(piece.text)]
-    return piece._promptls_pieces if type(piece) is MappedText else piece  # noqa: SLF001 - as above
-
-
-def within(leaf: Leaf, outer: tuple[Outer, ...]) -> Leaf:
-    """The leaf in what `outer` prints."""
-    if not outer:
-        return leaf
-    file, site, turn = outer[-1]
-    first, last = file.spans[site]
-    if leaf.file is not None:
-        if (
-            not leaf.outer
-            and leaf.turn is turn
-            and leaf.file is file
-            and (leaf.start, leaf.end) == (first, last)
-        ):
-            # The tag that reads the value prints it, too.
-            outer = outer[:-1]
-        return leaf._replace(outer=outer + leaf.outer) if outer else leaf
-    # What nobody knows the way of belongs to all that the tag reads.
-    known = None if leaf.value is None else site
-    return _new(Leaf, (leaf.text, file, first, last, turn, outer[:-1], False, known, leaf.value))
-
-
-_new = tuple.__new__
-"""Makes named tuples in half of the time; a large text has hundreds of thousands of them."""
-_PASSES_ON: Final = frozenset({"include", "block"})
-"""Sites whose values are pieces."""
 
 
 def concatenated(parts: Iterable[str]) -> MappedText:
@@ -354,31 +266,6 @@ def spaced_out(text: str, new: str, count: int) -> str:
         if at < len(text):
             found.append(cut(text, at, at + 1 if at < times - 1 else len(text)))
     return concatenated(found)
-
-
-def between(leaves: list[Leaf], bounds: list[int]) -> Iterator[list[Leaf]]:
-    """The leaves between each two neighbouring bounds, which go from the beginning to the end."""
-    number = at = 0
-    for start, end in pairwise(bounds):
-        found: list[Leaf] = []
-        while number < len(leaves) and at < end:
-            leaf = leaves[number]
-            last = at + len(leaf.text)
-            found.append(leaf.cut(max(start - at, 0), min(end - at, len(leaf.text))))
-            if last > end:
-                break
-            number, at = number + 1, last
-        yield [leaf for leaf in found if leaf.text]
-
-
-def in_place_of(old: list[Leaf], new: str) -> list[Leaf]:
-    """The leaves of a text that stands for the `old` ones."""
-    if type(new) is MappedText:
-        return leaves_of(new)
-    first = old[0]
-    if all(leaf.file is first.file and leaf.site is None and leaf.file is not None for leaf in old):
-        return [first._replace(text=str(new), end=max(first.end, old[-1].end), is_text=False)]
-    return [first._replace(text=str(new), is_text=False)]
 
 
 def joined_by(separator: str, parts: list[str]) -> str:

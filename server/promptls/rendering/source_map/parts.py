@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import yaml
 
-from promptls.rendering.source_map.mapped_text import MappedText, concatenated, leaves_of, made_of
+from promptls.rendering.source_map.leaves import leaves_of
+from promptls.rendering.source_map.mapped_text import MappedText, concatenated, made_of
 from promptls.rendering.source_map.pieces import Leaf, SourceFile
 from promptls.rendering.source_map.rendered import RenderedMap, Segment
 from promptls.rendering.source_map.scalars import scalar_bounds, scalar_runs

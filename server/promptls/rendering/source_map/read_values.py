@@ -10,12 +10,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from promptls.rendering.source_map.formatted import percent_leaves
+from promptls.rendering.source_map.leaves import within
 from promptls.rendering.source_map.mapped_markup import MappedMarkup, as_text
-from promptls.rendering.source_map.mapped_text import (
-    MappedText,
-    concatenated,
-    within,
-)
+from promptls.rendering.source_map.mapped_text import MappedText, concatenated
 from promptls.rendering.source_map.pieces import Item, Leaf, Outer, Piece, SourceFile, Turn, unsure
 
 _SIMPLE: Final = frozenset({int, float, bool, type(None)})

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from promptls.rendering.source_map.data_paths import turns_of
 from promptls.rendering.source_map.leaf_words import LeafWords, turns_words
-from promptls.rendering.source_map.mapped_text import MappedText, leaves_of
+from promptls.rendering.source_map.leaves import leaves_of
+from promptls.rendering.source_map.mapped_text import MappedText
 from promptls.rendering.source_map.pieces import Leaf
 from promptls.text.lines import line_starts, place_of
 
