@@ -178,3 +178,54 @@ def test_a_change_in_an_included_file_is_seen_by_the_file_that_includes_it() -> 
     workspace.edit(PATH, 2, [(Span(len(text) - 1, len(text) - 1), "x")])
 
     assert [each.rule for each in check(workspace.snapshot, PATH)] == ["unused-input"]
+
+
+AGAIN = {
+    "an attribute of a loop": ("{% for x in xs %}{{ loop.NAME }}{% endfor %}", "index", "indx"),
+    "a block": ("{{ self.NAME() }}", "head", "hed"),
+    "an attribute that is set": ("{% set NAME.x = 1 %}", "kept", "gone"),
+    "a compared value": ("{{ mood == 'NAME' }}", "calm", "odd"),
+    "a role that is set": ("x\n{% set who = 'NAME' %}", "user", "usr"),
+    "a priority that is set": ("x\n{% set when = NAME %}", "1", "'a'"),
+    "a property": ("{{ user.NAME }}", "city", "cty"),
+    "a filter": ("{{ mood | NAME }}", "upper", "uper"),
+    "a method": ("{{ user.NAME }}", "city", "items"),
+    "a template": ("{% include 'NAME.yml.j2' %}", "section", "secton"),
+    "an argument": ("{{ range(NAME) }}", "1", "1, 2, 3, 4"),
+}
+"""What stands in a part, with a word that is right there, and one that is wrong."""
+DECLARED = """\
+{#---
+input_keys:
+  xs: {type: array}
+  mood: {enum: [calm]}
+  user:
+    type: object
+    properties: {city: {type: string}, tags: {type: array}}
+    additionalProperties: false
+---#}
+{% set kept = namespace() %}
+{% set gone = {} %}
+{% block head %}{% endblock %}
+"""
+
+
+@pytest.mark.parametrize(("text", "right", "wrong"), AGAIN.values(), ids=AGAIN)
+def test_a_mistake_that_stands_elsewhere_already_is_found_where_it_is_made_again(
+    text: str, right: str, wrong: str
+) -> None:
+    parts = [
+        f"- name: {name}\n  content: |\n    {text.replace('NAME', word)}\n"
+        for name, word in (("a", right), ("b", wrong), ("c", right))
+    ]
+    last = "- name: d\n  role: '{{ who }}'\n  truncation_priority: '{{ when }}'\n  content: x\n"
+    workspace = workspace_with(DECLARED + "".join(parts) + last)
+    before = check(workspace.snapshot, PATH)
+    start = workspace.snapshot.open_files[PATH].template.source.text.rindex(right)
+
+    workspace.edit(PATH, 2, [(Span(start, start + len(right)), wrong)])
+
+    now = workspace.snapshot.open_files[PATH].template.source.text
+    found = check(workspace.snapshot, PATH)
+    assert found == check(workspace_with(now).snapshot, PATH)
+    assert len(found) != len(before)

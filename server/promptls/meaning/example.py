@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+from typing_extensions import TypeVarTuple, Unpack
 
 from promptls.meaning.object_data import holds_printed
 from promptls.syntax.yaml.nodes import Entry, Mapping, key_text
 from promptls.text.span import Span
 
-Given = ParamSpec("Given")
+Given = TypeVarTuple("Given")
 Fact = TypeVar("Fact")
 
 
@@ -45,27 +47,22 @@ class Example(NamedTuple):
 
 
 def kept_with_example(
-    derive: Callable[Concatenate[Example, Given], Fact],
-) -> Callable[Concatenate[Example, Given], Fact]:
+    derive: Callable[[Example, Unpack[Given]], Fact],
+) -> Callable[[Example, Unpack[Given]], Fact]:
     """`derive`, computed once for what is given beside an example, and kept for as long as nobody edits that.
 
-    It is a function of the example's keys and data, and says nothing of its number and its place.
+    It is a function of the example's keys and data, and says nothing of its number and its place. Only what
+    was asked last is kept: what is given may be another text with each letter typed.
     """
 
-    def once(example: Example, /, *given: Given.args, **named: Given.kwargs) -> Fact:
+    def once(example: Example, *given: Unpack[Given]) -> Fact:
         core = example.node.core
-        if core.kept is None:
-            core.kept = {}
-        known = core.kept.get(derive)
-        if not isinstance(known, _Kept) or known.given != given or known.named != named:
-            # Only what was asked last is kept: what is given may be another text with each letter typed.
-            known = core.kept[derive] = _Kept(given, named, derive(example, *given, **named))
-        return known.fact  # type: ignore[no-any-return]  # put there above
+        kept = core.kept
+        if kept is None:
+            kept = core.kept = {}
+        known: Any = kept.get(derive)
+        if known is None or known[0] != given:
+            known = kept[derive] = (given, derive(example, *given))
+        return known[1]  # type: ignore[no-any-return]  # put there above
 
     return once
-
-
-class _Kept(NamedTuple):
-    given: tuple[object, ...]
-    named: dict[str, object]
-    fact: Any

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import yaml
@@ -209,7 +210,7 @@ def _validated(
     if own_keys:
         known = {key: value for key, value in known.items() if key in Header.model_fields}
     examples = known.get("examples")
-    if isinstance(examples, list) and all(isinstance(each, dict) and _has_names(each) for each in examples):
+    if isinstance(examples, list) and _have_names(examples):
         # Nothing can be wrong with them, and there may be very many.
         rest, invalid = valid_part(Header, {key: value for key, value in known.items() if key != "examples"})
         settings = rest.model_copy(update={"examples": examples})
@@ -229,8 +230,9 @@ def _validated(
     )
 
 
-def _has_names(example: dict[Any, Any]) -> bool:
-    return set(map(type, example)) <= {str}
+def _have_names(examples: list[Any]) -> bool:
+    """Whether all are mappings whose keys are texts."""
+    return set(map(type, examples)) <= {dict} and set(map(type, chain.from_iterable(examples))) <= {str}
 
 
 def _problem(tree: Mapping, found: Invalid, said: str | None) -> HeaderProblem:

@@ -12,6 +12,7 @@ from typing import Final
 from promptls.meaning.names import name_steps
 from promptls.meaning.references import template_references
 from promptls.meaning.shapes import stretches
+from promptls.meaning.uses import unplaced_events
 from promptls.rules.rule import FileContext
 from promptls.rules.suppression import suppressions
 from promptls.syntax.group import united
@@ -31,6 +32,11 @@ def names(context: FileContext) -> object:
 def uses(context: FileContext) -> object:
     """How the values that come from outside are used."""
     return stretches(context.template.source.root)
+
+
+def each_use(context: FileContext) -> object:
+    """Each use of a value, for what is said at every place; of two alike, `uses` is as it was without one."""
+    return _each_use(context.template.source.root)
 
 
 def references(context: FileContext) -> object:
@@ -64,6 +70,7 @@ def same(before: object, now: object) -> bool:
     return all(one is other for one, other in zip(before, now, strict=True))
 
 
+_each_use: Final = united(lambda chunk: tuple(unplaced_events(chunk)), tuple[object, ...], of_tags=True)
 _references: Final = united(
     lambda chunk: tuple(reference._replace(span=NOWHERE) for reference in template_references(chunk)),
     tuple[object, ...],

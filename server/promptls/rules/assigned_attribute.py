@@ -120,10 +120,14 @@ _assigned_names: Final = united(
     lambda chunk: frozenset(name for name, _ in _assigned(chunk)), union, of_tags=True
 )
 """The names whose attributes a piece sets."""
+_each_assigned: Final = united(
+    lambda chunk: tuple(name for name, _ in _assigned(chunk)), tuple[object, ...], of_tags=True
+)
+"""The same, each as often as it is set."""
 
 
 def _assignments(context: FileContext) -> object:
-    return _assigned_names(context.template.source.root)
+    return _each_assigned(context.template.source.root)
 
 
 RULE = Rule(

@@ -37,7 +37,7 @@ from typing import Final
 from promptls.meaning.certain_uses import CertainUse, certain_uses
 from promptls.meaning.shape import Shape
 from promptls.meaning.shapes import used_shapes
-from promptls.rules.aspects import declarations, names, uses
+from promptls.rules.aspects import declarations, each_use, names
 from promptls.rules.declared_types import words_of
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule
 
@@ -137,5 +137,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check=check,
-    looks_at=(declarations, names, uses),
+    looks_at=(declarations, names, each_use),
 )

@@ -52,9 +52,9 @@ from promptls.meaning.schema_shape import shape_of_schema
 from promptls.meaning.shape import Shape
 from promptls.meaning.shapes import resolved_uses, used_shapes
 from promptls.meaning.use import Use
-from promptls.rules.aspects import declarations, files, names, references, uses
+from promptls.rules.aspects import declarations, each_use, files, names, references
 from promptls.rules.declared_types import lacks_property, meant_key, mismatch
-from promptls.rules.never_equal import compared_values, may_differ, never_equal
+from promptls.rules.never_equal import may_differ, never_equal
 from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
 from promptls.text.nearest import is_close
 from promptls.text.span import Span
@@ -168,5 +168,5 @@ RULE = Rule(
     module=__name__,
     kinds=JINJA_KINDS,
     check=check,
-    looks_at=(declarations, names, uses, compared_values, references, files),
+    looks_at=(declarations, names, each_use, references, files),
 )

@@ -145,8 +145,3 @@ def _all_values(pieces: list[_Comparisons]) -> _Comparisons:
 
 
 _compared: Final = united(_values, _all_values, of_tags=True)
-
-
-def compared_values(context: FileContext) -> object:
-    """What values are compared with, as an aspect of the file."""
-    return _compared(context.template.source.root)

@@ -15,7 +15,7 @@ from promptls.meaning.parts import chunk_items
 from promptls.rules.macro_calls import statement_at
 from promptls.rules.rule import FileContext
 from promptls.rules.value_flow import choices
-from promptls.syntax.chunk import Chunk
+from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import union, united
 from promptls.syntax.jinja.nodes import Collection, Conditional, Constant, Expression, Name, Statement
 from promptls.syntax.jinja.problems import tag_tree
@@ -74,7 +74,7 @@ class BoundValues:
     def aspect(self, context: FileContext) -> object:
         """The variables under the key, and the texts that variables get, as an aspect of the file."""
         root = context.template.source.root
-        return (self._named(root), _words(root))
+        return (self._named(root), _each_word(root))
 
     def values(self, context: FileContext) -> Iterator[tuple[str, Printed]]:
         """The texts that those variables get, each once, with the variable's name; spans count from the file's start."""
@@ -140,9 +140,10 @@ def _bound_words(statement: Statement) -> tuple[Printed, ...]:
     return ()
 
 
-def _words_in(chunk: Chunk) -> _Words:
+@kept
+def _words_in(chunk: Chunk) -> tuple[tuple[str, str], ...]:
     statements = [tag_tree(tag).statement for tag in chunk.tags if tag.kind == "statement"]
-    return frozenset(
+    return tuple(
         (target.name, printed.text)
         for statement in statements
         for target in statement.targets
@@ -151,8 +152,12 @@ def _words_in(chunk: Chunk) -> _Words:
     )
 
 
-_words: Final = united(_words_in, lambda pieces: _Words().union(*pieces), of_tags=True)
-"""The texts that the tags of a piece give variables, each with the variable's name."""
+_each_word: Final = united(_words_in, tuple[object, ...], of_tags=True)
+"""The texts that the tags of a piece give variables, each as often as they do, with the variable's name."""
+_words: Final = united(
+    lambda chunk: _Words(_words_in(chunk)), lambda pieces: _Words().union(*pieces), of_tags=True
+)
+"""The same, each once."""
 
 
 def _in_branch(chunk: Chunk, before: Tag, behind: Tag, tags: list[Tag]) -> Iterator[Printed]:

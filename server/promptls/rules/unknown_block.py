@@ -44,23 +44,27 @@ from promptls.rules.aspects import files, names, references
 from promptls.rules.block_family import ancestors, block_tags_of, blocks_of, family
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Rule
-from promptls.syntax.chunk import Chunk
+from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import chunks_where, union, united
 from promptls.syntax.jinja.named_blocks import block_names
 from promptls.syntax.jinja.nodes import Attribute, Call, Name
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.span import Span
 
-_asked: Final = united(
-    lambda chunk: frozenset(
+
+@kept
+def _names_asked(chunk: Chunk) -> tuple[str, ...]:
+    return tuple(
         node.name
         for _, node in expressions_in(chunk)
         if isinstance(node, Attribute) and isinstance(node.target, Name) and node.target.name == "self"
-    ),
-    union,
-    of_tags=True,
-)
+    )
+
+
+_asked: Final = united(lambda chunk: frozenset(_names_asked(chunk)), union, of_tags=True)
 """The blocks that a piece asks of `self`."""
+_each_asked: Final = united(_names_asked, tuple[object, ...], of_tags=True)
+"""The same, each as often as it is asked for."""
 
 
 def _block_tags(chunk: Chunk) -> tuple[object, ...]:
@@ -117,7 +121,7 @@ def _of_super(context: FileContext) -> Iterator[Finding]:
 
 
 def _asked_blocks(context: FileContext) -> object:
-    return _asked(context.template.source.root), _blocks(context.template.source.root)
+    return _each_asked(context.template.source.root), _blocks(context.template.source.root)
 
 
 RULE = Rule(

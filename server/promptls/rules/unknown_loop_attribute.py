@@ -106,10 +106,14 @@ _ELSEWHERE: Final = {
 _OWN_BINDINGS: Final = ("set", "for", "macro", "import", "with", "parameter")
 _unknown: Final = united(lambda chunk: frozenset(name for name, *_ in _asked(chunk)), union, of_tags=True)
 """The attributes that a piece asks of a `loop` and that no loop has."""
+_each_unknown: Final = united(
+    lambda chunk: tuple(name for name, *_ in _asked(chunk)), tuple[object, ...], of_tags=True
+)
+"""The same, each as often as it is asked for."""
 
 
 def _unknown_attributes(context: FileContext) -> object:
-    return _unknown(context.template.source.root)
+    return _each_unknown(context.template.source.root)
 
 
 RULE = Rule(
