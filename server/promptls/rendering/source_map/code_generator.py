@@ -20,8 +20,8 @@ from promptls.rendering.source_map.expressions import (
     targets_of,
     words_of,
 )
-from promptls.rendering.source_map.lexer import PlacedLine
 from promptls.rendering.source_map.reads import is_read, reads_of
+from promptls.rendering.source_map.sites import Sites, span_of
 
 _NAMES: Final = (
     "shown", "passed_on", "joined_values", "made_by", "percent_formatted", "read", "read_items", "read_text",
@@ -36,7 +36,7 @@ class MappingCodeGenerator(CodeGenerator):
     def __init__(self, environment: Environment, *arguments: Any, **options: Any) -> None:
         """As Jinja's generator."""
         super().__init__(environment, *arguments, **options)
-        self._sites: list[tuple[Any, ...]] = []
+        self._sites: Final = Sites()
         self._prose: dict[int, int] = {}
         """Where each text between tags begins, and its number in the tables; see `skeleton`."""
         self._loops: list[str] = []
@@ -45,8 +45,6 @@ class MappingCodeGenerator(CodeGenerator):
         self._branches: dict[int, str] = {}
         self._begins_function = False
         self._counters = ""
-        self.events: int | None = None
-        """The site that what others make belongs to, where it is printed."""
         self._passing: str | None = None
         """What pieces that Jinja hands on are handed to first."""
         self._text = ""
@@ -61,7 +59,7 @@ class MappingCodeGenerator(CodeGenerator):
         bindings = bindings_of(node)
         self._text = getattr(node, "text", "")
         super().visit_Template(node, frame)
-        self.writeline(f"sites = {tuple(self._sites)!r}")
+        self.writeline(f"sites = {tuple(self._sites.rows)!r}")
         self.writeline(f"prose = {tuple(self._prose)!r}")
         self.writeline(f"bindings = {bindings!r}")
 
@@ -99,7 +97,7 @@ class MappingCodeGenerator(CodeGenerator):
         for child in node.nodes:
             if isinstance(child, nodes.TemplateData):
                 super().start_write(frame)
-                number = self._prose.setdefault(_span(child)[0], len(self._prose))
+                number = self._prose.setdefault(span_of(child)[0], len(self._prose))
                 self.write(f"BEGUN[{number}] + (turn,)" if self._loops else f"PIECES[{number}]")
                 super().end_write(frame)
             else:
@@ -111,7 +109,7 @@ class MappingCodeGenerator(CodeGenerator):
                     self._write_value(child, frame)
                 else:
                     self.write(repr(constant))
-                self.write(f", FILE, {self._site('output', child, expression=expression_of(child))}, ")
+                self.write(f", FILE, {self._sites.add('output', child, expression=expression_of(child))}, ")
                 self.write(f"{self._turn()})")
                 super().end_write(frame)
         if frame.require_output_check:
@@ -143,14 +141,14 @@ class MappingCodeGenerator(CodeGenerator):
             return False
         found = list(reads_of(node))
         for read, how in found:
-            site = self._site("output", read, expression=expression_of(read))
+            site = self._sites.add("output", read, expression=expression_of(read))
             self._wrapped[id(read)] = read, how, site
         return bool(found)
 
     def _note_set(self, node: nodes.Node, tag: nodes.Stmt, frame: Frame) -> None:
         """Have what a tag sets written as pieces, too."""
         if self._note_reads(node, frame):
-            self._wrapped[id(node)] = node, "made_by", self._site("set", tag)
+            self._wrapped[id(node)] = node, "made_by", self._sites.add("set", tag)
 
     def visit(self, node: nodes.Node, *arguments: Any, **options: Any) -> Any:
         """Write a node; what is to become pieces within a call of what makes them."""
@@ -184,35 +182,35 @@ class MappingCodeGenerator(CodeGenerator):
         self.write("shown(")
 
     def end_write(self, frame: Frame) -> None:
-        self.write(f", FILE, {self.events}, {self._turn()})")
+        self.write(f", FILE, {self._sites.printing}, {self._turn()})")
         super().end_write(frame)
 
     def simple_write(self, s: str, frame: Frame, node: nodes.Node | None = None) -> None:
         super().start_write(frame, node)
-        self.write(f"({s}[0], FILE, {self.events}, {self._turn()}, {s})")
+        self.write(f"({s}[0], FILE, {self._sites.printing}, {self._turn()}, {s})")
         super().end_write(frame)
 
     def visit_CallBlock(self, node: nodes.CallBlock, frame: Frame) -> None:
-        site = self._site("call", node)
-        with _Printing(self, site):
+        site = self._sites.add("call", node)
+        with self._sites.printing_at(site):
             super().visit_CallBlock(node, frame)
 
     def visit_FilterBlock(self, node: nodes.FilterBlock, frame: Frame) -> None:
-        site = self._site("filter", node)
-        with _Printing(self, site):
+        site = self._sites.add("filter", node)
+        with self._sites.printing_at(site):
             super().visit_FilterBlock(node, frame)
 
     def visit_Include(self, node: nodes.Include, frame: Frame) -> None:
-        site = self._site("include", node)
-        with _Printing(self, site):
+        site = self._sites.add("include", node)
+        with self._sites.printing_at(site):
             # Without context, Jinja hands the pieces of the file on without looking at them.
             self._passing = None if node.with_context else f"FILE, {site}, {self._turn()}"
             super().visit_Include(node, frame)
             self._passing = None
 
     def visit_Block(self, node: nodes.Block, frame: Frame) -> None:
-        site = self._site("block", node)
-        with _Printing(self, site):
+        site = self._sites.add("block", node)
+        with self._sites.printing_at(site):
             self._passing = f"FILE, {site}, {self._turn()}" if self._loops else None
             super().visit_Block(node, frame)
             self._passing = None
@@ -254,10 +252,10 @@ class MappingCodeGenerator(CodeGenerator):
 
     def visit_For(self, node: nodes.For, frame: Frame) -> None:
         outer = self.temporary_identifier()
-        site = self._site(
+        site = self._sites.add(
             "loop",
             node,
-            words_of(self._text, *_span(node)),
+            words_of(self._text, *span_of(node)),
             expression_of(node.iter),
             targets_of(node.target),
         )
@@ -265,7 +263,7 @@ class MappingCodeGenerator(CodeGenerator):
         self._bodies[id(node.body)] = (node, f"{outer} {site}")
         if node.else_:
             self._branches[id(node.else_)] = f"turn = {outer}_turn"
-        with _Printing(self, site):
+        with self._sites.printing_at(site):
             if node.recursive:
                 self._begins_function, self._counters = True, begin
             else:
@@ -302,35 +300,5 @@ class MappingCodeGenerator(CodeGenerator):
         else:
             self.write("None")
 
-    # -- sites
-
     def _turn(self) -> str:
         return "turn" if self._loops else "None"
-
-    def _site(
-        self, kind: str, node: nodes.Node, words: str = "", expression: Any = None, targets: Any = None
-    ) -> int:
-        start, end = _span(node)
-        self._sites.append((kind, start, end, words, expression, targets))
-        return len(self._sites) - 1
-
-
-class _Printing:
-    """Lets what is printed within it belong to a site."""
-
-    def __init__(self, generator: MappingCodeGenerator, site: int) -> None:
-        self._generator = generator
-        self._site = site
-        self._before: int | None = None
-
-    def __enter__(self) -> None:
-        self._before = self._generator.events
-        self._generator.events = self._site
-
-    def __exit__(self, *_error: object) -> None:
-        self._generator.events = self._before
-
-
-def _span(node: nodes.Node) -> tuple[int, int]:
-    line = node.lineno
-    return (line.span[0], line.span[1]) if isinstance(line, PlacedLine) else (0, 0)
