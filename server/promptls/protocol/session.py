@@ -17,6 +17,7 @@ from promptls.protocol.client.flags import client_flags
 from promptls.protocol.convert import is_file, path_of, unit_of, uri_of
 from promptls.protocol.diagnostics import Diagnostics
 from promptls.protocol.findings.dataset_findings import DatasetFindings
+from promptls.protocol.findings.program_findings import ProgramFindings
 from promptls.protocol.findings.rendered_findings import RenderedFindings
 from promptls.protocol.findings.settings_findings import SettingsFindings
 from promptls.protocol.findings.workspace_reports import WorkspaceReports
@@ -60,6 +61,7 @@ class Session:
         self.settling: Final = Settling(self)
         self.scan: Final = Scan(self)
         self.held: Final = HeldDocuments(self)
+        self.program_findings: Final = ProgramFindings(self)
         self.reports: Final = WorkspaceReports(self)
         self.flags: Final = client_flags(params.capabilities)
         self.unit: Final = unit_of(server.workspace.position_encoding)
@@ -222,6 +224,7 @@ class Session:
     async def close(self) -> None:
         """End all work that goes on."""
         self.settling.close()
+        self.program_findings.close()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -65,6 +65,7 @@ class Settling:
         self._everything = False
         session.runs.look_again(affected)
         session.renderings.look_again(affected)
+        session.program_findings.look_again()
 
     def _around(self) -> list[str]:
         """The open files that a change may concern beside the changed ones themselves."""

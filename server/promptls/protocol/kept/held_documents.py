@@ -48,6 +48,7 @@ class HeldDocuments:
         """Take the document's text from the client until it is closed."""
         self._texts[path], self._versions[path] = EditedLines(text), version
         self._waiting.add(path)
+        self._session.program_findings.edited(path)
 
     def change(self, path: str, changes: list[dict[str, Any]], version: int | None) -> None:
         """Apply the client's changes, in order."""
@@ -65,6 +66,7 @@ class HeldDocuments:
             )
         self._versions[path] = version or self._versions[path]
         self._waiting.add(path)
+        self._session.program_findings.edited(path)
 
     def close(self, path: str) -> None:
         """Take the file from the disk again."""
@@ -72,13 +74,14 @@ class HeldDocuments:
         self._waiting.discard(path)
         if path in self._session.snapshot.held:
             self._session.workspace.let_go(path)
+        self._session.program_findings.closed(path)
 
     def is_waiting(self, path: str) -> bool:
         """Whether the document has been edited since the workspace was given its text."""
         return path in self._waiting
 
-    def settle(self) -> None:
-        """Give the workspace the texts that wait."""
-        for path in sorted(self._waiting):
+    def settle(self, ending: str = "") -> None:
+        """Give the workspace the texts that wait, of files whose names end so."""
+        for path in sorted(path for path in self._waiting if path.endswith(ending)):
             self._session.workspace.hold(path, self._texts[path].text, self._versions[path])
-        self._waiting.clear()
+            self._waiting.remove(path)

@@ -1,0 +1,60 @@
+"""What is wrong with a program's calls that load prompts is shown in the program, as it is typed."""
+
+from __future__ import annotations
+
+import pytest
+from lsp_editor import Editor, eventually
+from lsprotocol import types
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+PROMPT = "- name: a\n  content: |\n    {{ text }} {{ tone | default('dry') }}\n"
+PROGRAM = 'x = "🎉"; Prompt(template_path="a.yml.j2", template_data={"txet": 1})\n'
+
+
+def shown(editor: Editor, uri: str) -> list[types.Diagnostic]:
+    return list(editor.client.diagnostics.get(uri, ()))
+
+
+async def test_a_wrong_call_is_shown_while_it_is_there(editor: Editor) -> None:
+    prompt = editor.open("a.yml.j2", PROMPT)
+    program = editor.open("call.py", PROGRAM)
+
+    async def told() -> list[types.Diagnostic]:
+        await editor.lenses(prompt)
+        return shown(editor, program)
+
+    (found,) = await eventually(told, bool)
+    assert found.code == "missing-template-data"
+    assert found.message == "`a.yml.j2` reads `text`, which is not given; it does not read `txet`, which is"
+    start = PROGRAM.index("txet")
+    assert found.range == types.Range(
+        editor.position(program, start), editor.position(program, start + len("txet"))
+    )
+    if found.related_information is not None:
+        assert [each.location.uri for each in found.related_information] == [prompt]
+
+    editor.replace(program, "txet", "text")
+    assert await eventually(told, lambda diagnostics: not diagnostics) == []
+
+    editor.replace(prompt, "{{ text }}", "{{ text }} {{ locale }}")
+    (found,) = await eventually(told, bool)
+    assert found.message == "`a.yml.j2` reads `locale`, which is not given"
+
+    editor.close(program)
+    assert await eventually(told, lambda diagnostics: not diagnostics) == []
+
+
+async def test_a_program_that_loads_nothing_is_never_spoken_of(editor: Editor) -> None:
+    prompt = editor.open("a.yml.j2", PROMPT)
+    other = editor.open("other.py", "x = 'template_path'\n")
+    program = editor.open("call.py", PROGRAM)
+
+    async def told() -> list[types.Diagnostic]:
+        await editor.lenses(prompt)
+        return shown(editor, program)
+
+    await eventually(told, bool)
+    editor.replace(other, "x = ", "y = ")
+    await editor.lenses(prompt)
+    assert other not in editor.client.diagnostics
