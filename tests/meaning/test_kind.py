@@ -66,6 +66,12 @@ PROMPTS = {
         Kind.OBJECT,
     ),
     "a mapping with keys of an object": ("input_keys: [a]\noutput_key: b\n", Kind.OBJECT),
+    "a template alone": ("prompt_template:\n  template: 'Q: {q}'\nowner: us\n", Kind.EVALUATION),
+    "a template that is being begun": ("prompt_template:\n", Kind.EVALUATION),
+    "a template that is a mere text beside an inferencer": (
+        "prompt_template: 'Q: {q}'\ninferencer: {type: GenInferencer}\n",
+        Kind.EVALUATION,
+    ),
     "a mapping with infer_cfg": ("infer_cfg:\n  prompt_template: {template: x}\n", Kind.EVALUATION),
 }
 OTHERS = {
@@ -105,6 +111,9 @@ OTHERS = {
     "- name: www\n  type: TXT\n  content: this is a longer text of many words for some record\n",
     "words of customers":
     "- name: Jo\n  content: This is a great product and I would buy it again.\n  company: F\n",
+    "a judge's configuration": "judge_model: gpt-4\nprompt_template: ['A: {a}', 'B: {b}']\n",
+    "an agent's template": "prompt_template: |\n  Answer {{ question }}.\nmodel: a\n",
+    "an agent's messages": "_target_: a.b\nprompt_template:\n  messages: [{role: user, content: c}]\n",
     "a list of texts": "- a\n- b\n",
     "automations": "- alias: Light\n  trigger: {platform: sun}\n  action: {service: light.turn_on}\n",
     "values of a chart": "image:\n  name: a\n  tag: {{ tag }}\nrole: web\n",

@@ -14,7 +14,7 @@ from promptls.meaning.usual_frame import in_usual_frame
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.group import united
 from promptls.syntax.source import Source
-from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text
+from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text, scalar_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.systems.opencompass.evaluation_keys import EVALUATION_KEYS, INFER_KEYS
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS, ROLES
@@ -37,6 +37,11 @@ _TEXT_KEYS: Final = frozenset({"content", "sections", "truncation_priority"})
 _MODEL_ROLE: Final = re.compile(rf"^[ ]+role[ ]*:[ ]*['\"]?(?:{'|'.join(ROLES)}|\{{)", re.MULTILINE)
 _OBJECT_KEYS: Final = frozenset({"input_keys", "output_key", "output_type", "examples"})
 _EVALUATION_MARKS: Final = frozenset({"infer_cfg", "ice_template", "prompt_template"})
+_OWN_EVALUATION_KEYS: Final = frozenset(
+    {"infer_cfg", "ice_template", "retriever", "inferencer", "reader_cfg", "eval_cfg"}
+)
+"""Keys beside a `prompt_template` that no other program has."""
+_TEMPLATE_MARKS: Final = frozenset({"template", "type", "ice_token", "begin", "round", "end"})
 _JSON_EVALUATION_KEYS: Final = frozenset({*EVALUATION_KEYS, *INFER_KEYS})
 _MOST_OTHERS: Final = 0.5
 
@@ -66,9 +71,7 @@ def kind_of(source: Source, *, has_header: bool) -> Kind:
     keys = top_keys(source)
     if "instruction" in keys and are_of_object(keys):
         return Kind.OBJECT
-    if keys & _EVALUATION_MARKS and keys <= set(EVALUATION_KEYS) | _EVALUATION_MARKS | _OBJECT_KEYS:
-        return Kind.EVALUATION
-    if keys & _EVALUATION_MARKS:
+    if _is_evaluation(source, keys):
         return Kind.EVALUATION
     if len(keys & _OBJECT_KEYS) > 1 or keys >= METRIC_FILE_KEYS:
         return Kind.OBJECT
@@ -80,6 +83,32 @@ def kind_of(source: Source, *, has_header: bool) -> Kind:
 def chosen_kind(source: Source) -> Kind:
     """The kind of a file that somebody says is a prompt, although it does not look like one."""
     return Kind.OBJECT if "instruction" in top_keys(source) else Kind.PARTS
+
+
+def _is_evaluation(source: Source, keys: frozenset[str]) -> bool:
+    """Whether a mapping is an evaluation prompt.
+
+    Others have a `prompt_template` too, a text or a list of messages, so that one alone must look as
+    OpenCompass wants it.
+    """
+    if "prompt_template" not in keys or keys & _OWN_EVALUATION_KEYS:
+        return bool(keys & _EVALUATION_MARKS)
+    values = [
+        value
+        for chunk in source.chunks
+        for root in chunk_yaml(chunk).roots
+        if isinstance(root, Mapping) and (value := root.merged("prompt_template")) is not None
+    ]
+    if any(isinstance(value, Mapping) for value in values):
+        found = {
+            key for value in values if isinstance(value, Mapping) for key in map(key_text, value.entries)
+        }
+        return bool(found & _TEMPLATE_MARKS) or keys <= _JSON_EVALUATION_KEYS
+    return (
+        keys <= _JSON_EVALUATION_KEYS
+        and not any(scalar_text(value) for value in values)
+        and not any(isinstance(value, Sequence) for value in values)
+    )
 
 
 def _is_header_open(source: Source) -> bool:
