@@ -21,7 +21,7 @@ import math
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from client import Client, NoAnswerError
 from goals import REQUESTS, Times, percentile, print_goals
 from servers import EMPTY, PROMPTLS, Server, peers
 from templates import prompt_object, template, typing_place
-from typist import BURST, Typist
+from typist import BURST, KINDS_OF_KEYSTROKES, Typist
 
 WARM_UP = 12
 WARM_UP_SECONDS = 0.5
@@ -99,10 +99,21 @@ def measure_template(
         for request in REQUESTS:
             times = repeated(servers, typists, partial(Typist.ask, request=request), count // 2)
             yield f"{request} behind an edit", times
-        yield f"burst of {BURST}", repeated(servers, typists, Typist.burst, max(count // 10, 3))
+        yield from measure_bursts(servers, typists, count // 4)
     finally:
         for typist in typists.values():
             typist.client.close()
+
+
+def measure_bursts(
+    servers: list[Server], typists: dict[str, Typist], count: int
+) -> Iterator[tuple[str, Times]]:
+    """The rows of bursts, and of the keystrokes between them: in turn each of those in a burst."""
+    acts = [Typist.burst, *[Typist.keystroke] * KINDS_OF_KEYSTROKES]
+    times = repeated_in_turn(servers, typists, acts, count * len(acts))
+    yield f"burst of {BURST}", times[0]
+    between = {server.name: [each for keys in times[1:] for each in keys[server.name]] for server in servers}
+    yield "keystroke between bursts", between
 
 
 def measure_object(folder: Path, servers: list[Server], lines: int, count: int) -> Times:
@@ -122,21 +133,33 @@ def repeated(
 
     Infinity where a server does not answer in time. It loses its typist then.
     """
-    times: Times = {server.name: [] if server.name in typists else [math.inf] for server in servers}
+    (times,) = repeated_in_turn(servers, typists, [act], count)
+    return times
+
+
+def repeated_in_turn(
+    servers: list[Server], typists: dict[str, Typist], acts: Sequence[Callable[[Typist], None]], count: int
+) -> list[Times]:
+    """The same of several things that are done in turn, each with its seconds; `count` is of all together."""
+    times: list[Times] = [
+        {server.name: [] if server.name in typists else [math.inf] for server in servers} for _ in acts
+    ]
     spent = dict.fromkeys(typists, 0.0)
     for number in range(count + WARM_UP):
+        turn = number % len(acts)
         for name, typist in list(typists.items()):
-            if spent[name] > MOST_SECONDS and len(times[name]) >= FEWEST:
+            if spent[name] > MOST_SECONDS and all(len(each[name]) >= FEWEST for each in times):
                 continue
             try:
-                act(typist)
+                acts[turn](typist)
             except (NoAnswerError, EOFError, BrokenPipeError):
                 typists.pop(name).client.close()
-                times[name] = [math.inf]
+                for each in times:
+                    each[name] = [math.inf]
                 continue
             spent[name] += typist.took
             if number >= WARM_UP or spent[name] > WARM_UP_SECONDS:
-                times[name].append(typist.took)
+                times[turn][name].append(typist.took)
         time.sleep(0.003)  # the servers idle before the next keystroke, as they do between real ones
     return times
 

@@ -12,6 +12,8 @@ from templates import typing_place
 
 BURST: Final = 50
 """How many edits are typed at once."""
+KINDS_OF_KEYSTROKES: Final = 4
+"""Prose, a broken tag, the tag mended, the prose taken out."""
 OPENING_SECONDS: Final = 30
 """How long the first diagnostics of a document are waited for."""
 ANSWER_SECONDS: Final = 10
@@ -43,7 +45,7 @@ class Typist:
 
     def change(self) -> dict[str, Any]:
         """The parameters of the next edit: prose, a broken tag, the tag mended, the prose taken out."""
-        step = self.version % 4
+        step = self.version % KINDS_OF_KEYSTROKES
         self.version += 1
         prose = {"line": self.line + 2, "character": 8}
         tag = {"line": self.line, "character": self.column}
