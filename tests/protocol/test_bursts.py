@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.protocol.bursts import Pace, gathered, typed_together
+from promptls.protocol.bursts import Pace, gathered
 from promptls.protocol.convert import span_of_json
+from promptls.protocol.typed_together import typed_together
 from promptls.syntax.source import Source
 from promptls.text.lines import Unit
 

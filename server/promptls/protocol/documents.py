@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from promptls.protocol.bursts import Typed, typed_together
 from promptls.protocol.convert import path_of, span_of_json
+from promptls.protocol.typed_together import Typed, typed_together
 from promptls.text.span import Span
 
 if TYPE_CHECKING:
