@@ -1,4 +1,4 @@
-"""Many letters that arrive together: when a client is in the middle of a burst, and its changes in one message.
+"""Letters that arrive together: when a client is in the middle of a burst, and its changes as one message.
 
 A client that was held up, or a macro that types, sends a change for each letter. Read one by one, each
 would be parsed, though nobody asks for what lies in between.
