@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from promptls.datasets.registry import open_dataset
 from promptls.text.failure import Failure
+from promptls.text.file_stamp import kept_by_file, stamp_of
 
 MOST_BYTES: Final = 2_000_000
 """Files above this size are not read whole while somebody types."""
@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
 def known_columns(path: Path) -> KnownColumns:
     """The columns of the data set at `path`; of a file only its beginning is read."""
-    return _columns(str(path), *_stamp(path))
+    return _columns(path)
 
 
 def rows_by_values(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, ...], Place]:
@@ -38,14 +38,12 @@ def rows_by_values(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, .
 
     Empty for files above `MOST_BYTES`, and for those that cannot be read to their end.
     """
-    changed, size = _stamp(path)
-    return _rows(str(path), changed, size, columns) if 0 <= size <= MOST_BYTES else {}
+    return _rows(path, columns) if _is_read_whole(path) else {}
 
 
 def row_lines(path: Path) -> Mapping[int, int]:
     """The line, from 0, on which each row begins, by its number, from 1; empty as `rows_by_values`."""
-    changed, size = _stamp(path)
-    return _lines(str(path), changed, size) if 0 <= size <= MOST_BYTES else {}
+    return _lines(path) if _is_read_whole(path) else {}
 
 
 def as_text(value: Any) -> str:
@@ -53,25 +51,21 @@ def as_text(value: Any) -> str:
     return str(value).strip()
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    """The time and size of a file, which change when it does; a size of -1 where there is none."""
-    try:
-        status = path.stat()
-    except (OSError, ValueError):
-        return 0, -1
-    return status.st_mtime_ns, status.st_size
+def _is_read_whole(path: Path) -> bool:
+    stamp = stamp_of(path)
+    return stamp is not None and stamp.size <= MOST_BYTES
 
 
-@lru_cache(maxsize=64)
-def _columns(path: str, _changed: int, _size: int) -> KnownColumns:
+@kept_by_file(64)
+def _columns(path: Path) -> KnownColumns:
     try:
         return KnownColumns(tuple(open_dataset(path).columns), None)
     except Failure as failure:
         return KnownColumns((), failure)
 
 
-@lru_cache(maxsize=16)
-def _rows(path: str, _changed: int, _size: int, columns: tuple[str, ...]) -> Mapping[tuple[str, ...], Place]:
+@kept_by_file(16)
+def _rows(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, ...], Place]:
     found: dict[tuple[str, ...], Place] = {}
     try:
         for row in open_dataset(path).rows():
@@ -83,8 +77,8 @@ def _rows(path: str, _changed: int, _size: int, columns: tuple[str, ...]) -> Map
     return found
 
 
-@lru_cache(maxsize=16)
-def _lines(path: str, _changed: int, _size: int) -> Mapping[int, int]:
+@kept_by_file(16)
+def _lines(path: Path) -> Mapping[int, int]:
     try:
         return {row.number: row.line for row in open_dataset(path).rows()}
     except Failure:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from promptls.experiments.example_choice import is_of_examples
 from promptls.experiments.history import RunSummary
+from promptls.text.file_stamp import kept_by_file
 
 _MOST_ROWS: Final = 5000
 
@@ -78,15 +78,11 @@ def _cells(value: Any) -> tuple[str, ...]:
 
 def known_table(run: RunSummary) -> Table:
     """The first 5000 lines of the run's table, read again when it has changed; none where it is gone."""
-    try:
-        status = run.results.stat()
-    except OSError:
-        return Table((), {})
-    return _table(run.results, status.st_mtime_ns, status.st_size)
+    return _table(run.results)
 
 
-@lru_cache(maxsize=8)
-def _table(results: Path, _changed: int, _size: int) -> Table:
+@kept_by_file(8)
+def _table(results: Path) -> Table:
     try:
         with results.open(encoding="utf-8", newline="") as stream:
             return Table(tuple(islice(csv.DictReader(stream), _MOST_ROWS)), {})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
@@ -14,6 +13,7 @@ from promptls.experiments.example_choice import is_of_examples
 from promptls.experiments.history import MetricSummary, RunSummary, dataset_of, row_results
 from promptls.experiments.tally import good_class
 from promptls.text.failure import Failure
+from promptls.text.file_stamp import Stamp, kept_by_file, stamp_of
 
 _MOST_ROWS: Final = 5000
 _MOST_FAILED: Final = 200
@@ -36,11 +36,10 @@ class FailedRow(NamedTuple):
 
 def failed_rows(run: RunSummary) -> tuple[FailedRow, ...]:
     """The first 200 results of the run that are not good, in the table's order; none where that is gone."""
-    try:
-        status = run.results.stat()
-    except OSError:
+    stamp = stamp_of(run.results)
+    if stamp is None:
         return ()
-    key = (str(run.results), status.st_mtime_ns, status.st_size)
+    key = (run.results, stamp)
     known = _KNOWN.get(key)
     if known is None:
         if len(_KNOWN) >= _MOST_KNOWN:
@@ -64,7 +63,7 @@ def standing_failures(newest_first: Iterable[RunSummary]) -> Iterator[tuple[RunS
         yield from ((run, row) for row in failed_rows(run) if row.number not in covered)
         if run.rows_chosen is None:
             return
-        covered |= _numbers(str(run.results), *_stamp(run.results))
+        covered |= _numbers(run.results)
 
 
 def failing_numbers(newest_first: Iterable[RunSummary]) -> frozenset[int]:
@@ -77,22 +76,14 @@ def failing_numbers(newest_first: Iterable[RunSummary]) -> frozenset[int]:
     for run in newest_first:
         if not is_of_examples(run.rows_chosen):
             found |= {row.number for row in _failed(run, None)} - covered
-            covered |= _numbers(str(run.results), *_stamp(run.results))
+            covered |= _numbers(run.results)
     return frozenset(found)
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    try:
-        status = path.stat()
-    except OSError:
-        return 0, -1
-    return status.st_mtime_ns, status.st_size
-
-
-@lru_cache(maxsize=32)
-def _numbers(table: str, _changed: int, _size: int) -> frozenset[int]:
+@kept_by_file(32)
+def _numbers(table: Path) -> frozenset[int]:
     """The numbers of the rows that a run has results of."""
-    with Path(table).open(encoding="utf-8", newline="") as stream:
+    with table.open(encoding="utf-8", newline="") as stream:
         return frozenset(
             int(cells["row_number"])
             for cells in csv.DictReader(stream)
@@ -101,8 +92,8 @@ def _numbers(table: str, _changed: int, _size: int) -> frozenset[int]:
 
 
 _MOST_KNOWN: Final = 32
-_KNOWN: Final[dict[tuple[str, int, int], tuple[FailedRow, ...]]] = {}
-"""What was found in each table, by its path, time and size."""
+_KNOWN: Final[dict[tuple[Path, Stamp], tuple[FailedRow, ...]]] = {}
+"""What was found in each table, by its path and stamp."""
 
 
 def unchanged_dataset(run: RunSummary) -> Path | None:
@@ -111,18 +102,14 @@ def unchanged_dataset(run: RunSummary) -> Path | None:
     if named is None:
         return None
     path, digest = named
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return path if _digest(str(path), status.st_mtime_ns, status.st_size) == digest else None
+    return path if _digest(path) == digest else None
 
 
-@lru_cache(maxsize=32)
-def _digest(path: str, _changed: int, _size: int) -> str:
+@kept_by_file(32)
+def _digest(path: Path) -> str:
     digest = hashlib.sha256()
     try:
-        with Path(path).open("rb") as stream:
+        with path.open("rb") as stream:
             while piece := stream.read(1 << 20):
                 digest.update(piece)
     except OSError:

@@ -17,6 +17,7 @@ from promptls.experiments.manifest import hash_of_text
 from promptls.experiments.results_folder import prompt_stem, results_folder
 from promptls.experiments.tally import score_text
 from promptls.text.failure import Failure, FilePlace, WrongUse
+from promptls.text.file_stamp import kept_by_file
 
 SETTLED_NANOSECONDS = 1_000_000_000
 
@@ -163,16 +164,8 @@ _kept_names = lru_cache(maxsize=64)(_names)
 """The same, read again only when something in the folder was made, renamed or removed."""
 
 
+@kept_by_file(256)
 def _read(manifest: Path) -> Mapping[str, Any] | None:
-    try:
-        state = manifest.stat()
-    except OSError:
-        return None
-    return _parsed(manifest, state.st_mtime_ns, state.st_size)
-
-
-@lru_cache(maxsize=256)
-def _parsed(manifest: Path, _changed: int, _size: int) -> Mapping[str, Any] | None:
     try:
         values = json.loads(manifest.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -18,19 +18,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from promptls.experiments.answer_cache import FOLDER, make_cache_folder
+from promptls.text.file_stamp import Stamp
 
 SUFFIX: Final = ".columns"
 SMALLEST_TABLE: Final = 4 << 20
 """Bytes: a smaller table is read as quickly itself."""
 
 FORMAT: Final = 1
-
-
-class Stamp(NamedTuple):
-    """Which table it is: when it was changed, in nanoseconds, and how many bytes it has."""
-
-    changed: int
-    size: int
 
 
 class KeptColumns(NamedTuple):

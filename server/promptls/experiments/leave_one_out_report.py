@@ -6,13 +6,13 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from promptls.experiments.comparison import MetricComparison
 from promptls.experiments.comparison_words import Chance, amount, unit_of
 from promptls.experiments.results_folder import prompt_stem
+from promptls.text.file_stamp import kept_by_file
 
 FORMAT = 1
 """Grows when a reader of old reports would misread new ones."""
@@ -50,16 +50,12 @@ def report_path(folder: Path, prompt: Path, experiment: str) -> Path:
 def known_report(folder: Path, prompt: Path, experiment: str) -> Mapping[str, Any] | None:
     """The last report on the prompt's examples, with absolute paths; None without one."""
     path = report_path(folder, prompt, experiment)
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    report = _read(folder, path, status.st_mtime_ns, status.st_size)
+    report = _read(path, folder)
     return report if report is not None and report.get("prompt") == str(prompt) else None
 
 
-@lru_cache(maxsize=32)
-def _read(folder: Path, path: Path, _changed: int, _size: int) -> Mapping[str, Any] | None:
+@kept_by_file(32)
+def _read(path: Path, folder: Path) -> Mapping[str, Any] | None:
     def absolute(name: str) -> str:
         return os.path.normpath(folder / name)
 

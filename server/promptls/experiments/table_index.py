@@ -12,8 +12,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptls.experiments.kept_columns import KeptColumns, Stamp, keep_columns, kept_columns
+from promptls.experiments.kept_columns import KeptColumns, keep_columns, kept_columns
 from promptls.text.failure import FilePlace, WrongUse
+from promptls.text.file_stamp import Stamp, stamp_of
 
 if TYPE_CHECKING:
     from promptls.experiments.history import RunSummary
@@ -22,12 +23,21 @@ if TYPE_CHECKING:
 def index_of(run: RunSummary) -> TableIndex:
     """The index of the run's table, kept until that changes; raises `WrongUse` where the table is gone."""
     try:
-        state = run.results.stat()
-        return _index(str(run.results), Stamp(state.st_mtime_ns, state.st_size))
+        return _index(run.results, stamp_of_table(run))
     except OSError:
-        raise WrongUse(
-            "the table of the run is gone", FilePlace(run.results), "run the experiment again"
-        ) from None
+        raise _gone(run) from None
+
+
+def stamp_of_table(run: RunSummary) -> Stamp:
+    """The stamp of the run's table; raises `WrongUse` where that is gone."""
+    stamp = stamp_of(run.results)
+    if stamp is None:
+        raise _gone(run)
+    return stamp
+
+
+def _gone(run: RunSummary) -> WrongUse:
+    return WrongUse("the table of the run is gone", FilePlace(run.results), "run the experiment again")
 
 
 def scored_columns(run: RunSummary) -> Mapping[str, Sequence[str]]:
@@ -131,5 +141,5 @@ class TableIndex:
 
 
 @lru_cache(maxsize=8)
-def _index(path: str, stamp: Stamp) -> TableIndex:
-    return TableIndex(Path(path), stamp)
+def _index(path: Path, stamp: Stamp) -> TableIndex:
+    return TableIndex(path, stamp)

@@ -13,15 +13,15 @@ from jinja2 import Environment, Template, TemplateNotFound
 from jinja2.sandbox import SandboxedEnvironment
 
 from promptls.systems.prompt_poet.environment import FolderLoader
+from promptls.text.file_stamp import Stamp, stamp_of
 
 KEPT_FILES: Final = 1_000
 """How many compiled files are kept, those that were used last."""
 
-_Stamp: TypeAlias = tuple[int, int]
 _Key: TypeAlias = tuple[str, str, bool]
 
 _lock = threading.Lock()
-_kept: OrderedDict[_Key, tuple[_Stamp, CodeType]] = OrderedDict()
+_kept: OrderedDict[_Key, tuple[Stamp, CodeType]] = OrderedDict()
 
 
 class CompiledFiles(FolderLoader):
@@ -56,16 +56,11 @@ class CompiledFiles(FolderLoader):
         return environment.template_class.from_code(environment, code, {} if globals is None else globals)
 
 
-def _stamp(path: Path) -> _Stamp | None:
-    """When a file was changed last, in nanoseconds, and its size in bytes; None where there is no file."""
-    try:
-        status = path.stat()
-    except (OSError, ValueError):
-        return None
-    return (status.st_mtime_ns, status.st_size) if path.is_file() else None
+def _stamp(path: Path) -> Stamp | None:
+    return stamp_of(path) if path.is_file() else None
 
 
-def _known(key: _Key, stamp: _Stamp) -> CodeType | None:
+def _known(key: _Key, stamp: Stamp) -> CodeType | None:
     with _lock:
         known = _kept.get(key)
         if known is None or known[0] != stamp:
@@ -74,7 +69,7 @@ def _known(key: _Key, stamp: _Stamp) -> CodeType | None:
         return known[1]
 
 
-def _keep(key: _Key, stamp: _Stamp, code: CodeType) -> None:
+def _keep(key: _Key, stamp: Stamp, code: CodeType) -> None:
     with _lock:
         _kept[key] = (stamp, code)
         while len(_kept) > KEPT_FILES:

@@ -10,7 +10,6 @@ themselves, which is what OpenCompass makes of a data set without splits.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +20,7 @@ from promptls.meaning.fields import fields_in
 from promptls.meaning.template import Template
 from promptls.rendering.evaluation_job import EvaluationData
 from promptls.systems.opencompass.prompt_list import Row
+from promptls.text.file_stamp import kept_by_file
 
 USUAL_SPLITS: Final = {"train": "train", "test": "test"}
 
@@ -81,15 +81,6 @@ def _split_file(named: Path, split: str) -> Path:
     return next((file for file in files if file.is_file()), files[0])
 
 
+@kept_by_file(8)
 def _rows_of(path: str) -> tuple[Row, ...]:
-    file = Path(path)
-    try:
-        status = file.stat()
-    except OSError:
-        return _read(path, 0, 0)
-    return _read(path, status.st_mtime_ns, status.st_size)
-
-
-@lru_cache(maxsize=8)
-def _read(path: str, _changed: int, _size: int) -> tuple[Row, ...]:
     return tuple(dict(row.values) for row in open_dataset(path).rows())

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +27,7 @@ from promptls.syntax.yaml.compose import compose
 from promptls.systems.ragas.samples import example_inputs, saved_prompt_in
 from promptls.systems.ragas.saved_prompt import SavedPrompt
 from promptls.text.failure import Failure, FilePlace, WrongUse
+from promptls.text.file_stamp import kept_by_file
 from promptls.text.nearest import did_you_mean
 from promptls.text.span import Span
 from promptls.workspace.contract import NeededInput, inputs_of
@@ -188,16 +188,8 @@ def file_samples(template: Template, path: str) -> tuple[Sample, ...]:
     return tuple(_from_file(template, path, _known))
 
 
+@kept_by_file(32)
 def _known(file: Path) -> Any:
-    try:
-        status = file.stat()
-    except (OSError, ValueError):
-        return _loaded(file)
-    return _known_as_of(file, status.st_mtime_ns, status.st_size)
-
-
-@lru_cache(maxsize=32)
-def _known_as_of(file: Path, _changed: int, _size: int) -> Any:
     return _loaded(file)
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Final, TypeVar
 
 from promptls.experiments.history import RunSummary
-from promptls.text.failure import FilePlace, WrongUse
+from promptls.experiments.table_index import stamp_of_table
+from promptls.text.file_stamp import Stamp
 
 Answer = TypeVar("Answer")
 
 # Answers that are kept of each question.
 _MOST: Final = 32
-
-_Stamp = tuple[str, int, int]
 
 
 def kept_by_tables(
@@ -23,10 +23,10 @@ def kept_by_tables(
 
     Raises `WrongUse` where a table is gone.
     """
-    known: dict[tuple[_Stamp, ...], Answer] = {}
+    known: dict[tuple[tuple[Path, Stamp], ...], Answer] = {}
 
     def asked(runs: Sequence[RunSummary]) -> Answer:
-        key = tuple(_stamp(run) for run in runs)
+        key = tuple((run.results, stamp_of_table(run)) for run in runs)
         if key not in known:
             while len(known) >= _MOST:
                 known.pop(next(iter(known)), None)
@@ -34,13 +34,3 @@ def kept_by_tables(
         return known[key]
 
     return asked
-
-
-def _stamp(run: RunSummary) -> _Stamp:
-    try:
-        state = run.results.stat()
-    except OSError:
-        raise WrongUse(
-            "the table of the run is gone", FilePlace(run.results), "run the experiment again"
-        ) from None
-    return str(run.results), state.st_mtime_ns, state.st_size

@@ -9,6 +9,7 @@ from typing import Final
 
 from promptls.meaning.template import Template
 from promptls.syntax.source import Source
+from promptls.text.file_stamp import Stamp, stamp_of
 from promptls.text.packed import is_json_file, unpacked
 
 ENDINGS: Final = (".yml.j2", ".yaml.j2")
@@ -86,16 +87,14 @@ class DiskFiles:
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[tuple[int, int], Template]] = {}
+        self._known: dict[str, tuple[Stamp, Template]] = {}
 
     def template(self, path: str) -> Template | None:
         """The template at `path`, or None where there is no readable file."""
-        try:
-            status = Path(path).stat()
-        except (OSError, ValueError):
+        stamp = stamp_of(path)
+        if stamp is None:
             self._known.pop(path, None)
             return None
-        stamp = (status.st_mtime_ns, status.st_size)
         known = self._known.get(path)
         if known and known[0] == stamp:
             return known[1]

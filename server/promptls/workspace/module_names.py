@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import lru_cache
-from pathlib import Path
 from typing import Final
 
+from promptls.text.file_stamp import kept_by_file
 from promptls.workspace.disk import read_text
 
 _UNSEEN: Final = frozenset({"globals", "exec", "setattr"})
 """Functions that bind names which are not written out."""
 
 
+@kept_by_file(64)
 def names_of_module(path: str) -> frozenset[str] | None:
     """The names that importing the file at `path` would bind; None where they cannot all be known.
 
     That is where the file cannot be read or parsed, imports with a star, or makes names in a way
     that only running it shows.
     """
-    try:
-        status = Path(path).stat()
-    except (OSError, ValueError):
-        return None
-    return _names(path, status.st_mtime_ns, status.st_size)
-
-
-@lru_cache(maxsize=64)
-def _names(path: str, _changed: int, _size: int) -> frozenset[str] | None:
     text = read_text(path)
     if text is None:
         return None

@@ -8,7 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from promptls.workspace.disk import MAX_BYTES, read_text
+from promptls.text.file_stamp import kept_by_file
+from promptls.workspace.disk import read_text
 from promptls.workspace.python_calls import python_paths_by_folder
 from promptls.workspace.python_findings import PythonExperiment, PythonFindings
 from promptls.workspace.python_module import PACKAGES, findings_in
@@ -44,18 +45,10 @@ def scanned_experiments(
         yield
 
 
+@kept_by_file(256)
 def findings_in_file(path: str) -> PythonFindings:
     """What the file at `path` defines; nothing where it cannot be read."""
-    try:
-        status = Path(path).stat()
-    except (OSError, ValueError):
-        return PythonFindings()
-    return _findings(path, status.st_mtime_ns, status.st_size)
-
-
-@lru_cache(maxsize=256)
-def _findings(path: str, _changed: int, size: int) -> PythonFindings:
-    text = read_text(path) if size <= MAX_BYTES else None
+    text = read_text(path)
     return findings_in_text(text, path) if text is not None else PythonFindings()
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 from promptls.syntax.jinja.signature import Taken, TakenKind
+from promptls.text.file_stamp import kept_by_file
 from promptls.workspace.disk import read_text
 
 
@@ -25,21 +24,13 @@ class PythonFunction(NamedTuple):
     decorators: tuple[str, ...] = ()
 
 
+@kept_by_file(64)
 def functions_in(path: str) -> tuple[PythonFunction, ...] | None:
     """The functions that the file at `path` offers; None where it cannot be read or parsed.
 
     Names that the file assigns count as well, because they may hold functions; their signature
     is unknown and left empty. A written-out `__all__` adds what the file imports.
     """
-    try:
-        status = Path(path).stat()
-    except (OSError, ValueError):
-        return None
-    return _functions(path, status.st_mtime_ns, status.st_size)
-
-
-@lru_cache(maxsize=64)
-def _functions(path: str, _changed: int, _size: int) -> tuple[PythonFunction, ...] | None:
     text = read_text(path)
     if text is None:
         return None

@@ -21,6 +21,7 @@ from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.samples import dataset_path
 from promptls.text.arguments import optional
 from promptls.text.failure import WrongUse
+from promptls.text.file_stamp import Stamp, stamp_of
 from promptls.workspace.contract import functions_path
 from promptls.workspace.project_settings import PYPROJECT_FILE, SETTINGS_FILE
 
@@ -77,10 +78,10 @@ class LivePreview:
                 after = self._stamps()
             before = after
 
-    def _stamps(self) -> dict[str, tuple[int, int] | None]:
+    def _stamps(self) -> dict[str, Stamp | None]:
         """The time and size of each file, and of its folder: a file that was missing may come."""
         watched = {*self._files, *(str(Path(file).parent) for file in self._files)}
-        return {file: _stamp(file) for file in watched}
+        return {file: stamp_of(file) for file in watched}
 
     # -- what a page is shown --------------------------------------------------------
 
@@ -187,11 +188,3 @@ class PreviewPage(ShownPage):
 
 def _uri(path: str) -> str:
     return Path(path).as_uri()
-
-
-def _stamp(file: str) -> tuple[int, int] | None:
-    try:
-        status = Path(file).stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from promptls.features.completion.request import Request
 from promptls.text.failure import Failure
+from promptls.text.file_stamp import kept_by_file
 
 
 def column_names(request: Request) -> tuple[str, ...]:
@@ -28,16 +28,8 @@ def _datasets(request: Request) -> tuple[Path, ...]:
     )
 
 
+@kept_by_file(32)
 def _first_row(dataset: Path) -> tuple[tuple[str, ...], dict[str, Any]]:
-    try:
-        status = dataset.stat()
-    except (OSError, ValueError):
-        return (), {}
-    return _read(dataset, status.st_mtime_ns, status.st_size)
-
-
-@lru_cache(maxsize=32)
-def _read(dataset: Path, _changed: int, _size: int) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The columns and the first row; nothing of a data set that cannot be read, which a run reports."""
     from promptls.datasets.registry import open_dataset
 
@@ -45,5 +37,5 @@ def _read(dataset: Path, _changed: int, _size: int) -> tuple[tuple[str, ...], di
         opened = open_dataset(dataset)
         row = next(iter(opened.rows()), None)
         return tuple(opened.columns), dict(row.values) if row else {}
-    except (Failure, OSError):
+    except (Failure, OSError, ValueError):
         return (), {}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lsprotocol import types
 
 from promptls.meaning.kind import Kind
 from promptls.protocol.convert import to_range
+from promptls.text.file_stamp import stamp_of
 
 if TYPE_CHECKING:
     from promptls.features.workspace_symbols import NamedThing
@@ -62,11 +62,7 @@ class SymbolIndex:
         opened = self._session.snapshot.open_files.get(path)
         if opened is not None:
             return opened.template
-        try:
-            status = Path(path).stat()
-        except OSError:
-            return None
-        return (status.st_mtime_ns, status.st_size)
+        return stamp_of(path)
 
     def _read(self, path: str) -> tuple[PlacedThing, ...]:
         from promptls.features.workspace_symbols import named_things
