@@ -81,17 +81,26 @@ def random_position(dice: random.Random, text: str, encoding: str) -> Json:
     return place
 
 
+LIKE = (re.compile(r"\w+"), re.compile(r"\w+(?=[^{}\n]*[%}]\})"), re.compile(r"[^\r\n]+"))
+"""Words, words in tags, and lines: each may take another one's place."""
+
+
 def random_edit(dice: random.Random, document: Document, encoding: str) -> Json:
     """A change to the document, as the protocol has it; the document has it applied."""
     text = document.text
     if dice.random() < 0.02 or len(text) > MOST_CHARACTERS:
         document.text = dice.choice(TEXTS)
         return {"text": document.text}
-    start = random_offset(dice, text)
-    end = min(len(text), start + dice.choice([0, 0, 0, 1, 1, 3, 20, 200]))
-    if text[end - 1 : end + 1] == "\r\n":
-        end += 1
-    new = "".join(dice.choice(PIECES) for _ in range(dice.choice([0, 1, 1, 1, 2])))
+    if dice.random() < 0.25 and (like := list(dice.choice(LIKE).finditer(text))):
+        # A word or a line that stands elsewhere already, so that what is wrong with it is so twice.
+        start, end = dice.choice(like).span()
+        new = dice.choice(like)[0]
+    else:
+        start = random_offset(dice, text)
+        end = min(len(text), start + dice.choice([0, 0, 0, 1, 1, 3, 20, 200]))
+        if text[end - 1 : end + 1] == "\r\n":
+            end += 1
+        new = "".join(dice.choice(PIECES) for _ in range(dice.choice([0, 1, 1, 1, 2])))
     place = {"start": position(text, start, encoding), "end": position(text, end, encoding)}
     if end == len(text) and dice.random() < 0.3:
         place["end"] = {"line": place["end"]["line"] + dice.choice([1, 99]), "character": 7}
