@@ -19,6 +19,7 @@ from promptls.syntax.group import gathered, united
 from promptls.syntax.jinja.block_problems import block_problems
 from promptls.syntax.jinja.named_blocks import named_block_problems
 from promptls.syntax.jinja.problems import tag_problems
+from promptls.syntax.jinja.slip_words import meant_tag
 from promptls.syntax.problem import SyntaxProblem
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Mapping, key_text
@@ -128,15 +129,24 @@ class Template:
                 for name, span in aliases
                 if re.search(rf"&{re.escape(name)}(?![^\s,\]}}])", text) is None
             ]
-        return tuple(_without_ends(sorted(problems, key=lambda problem: problem.span)))
+        return tuple(_once(sorted(problems, key=lambda problem: problem.span)))
 
 
-def _without_ends(problems: list[SyntaxProblem]) -> Iterator[SyntaxProblem]:
-    """The problems without those of unknown tags that end blocks of other unknown ones, as `endfoo`."""
+def _once(problems: list[SyntaxProblem]) -> Iterator[SyntaxProblem]:
+    """The problems without those that another one tells.
+
+    An unknown tag may end the block of another, as `endfoo`, and may be the misspelt end that one lacks.
+    """
     opened: set[str] = set()
-    for problem in problems:
+    last: dict[str | None, int] = {}
+    if any(problem.missing_end for problem in problems):
+        for number, problem in enumerate(problems):
+            if word := problem.unknown_tag:
+                last[word] = last[meant_tag(word)] = number
+    for number, problem in enumerate(problems):
         word = problem.unknown_tag
-        if not (word.startswith("end") and word[3:] in opened):
+        is_misspelt = problem.missing_end and last.get(problem.missing_end, -1) > number
+        if not is_misspelt and not (word.startswith("end") and word[3:] in opened):
             yield problem
         if word:
             opened.add(word)

@@ -35,13 +35,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.meaning.scopes import Binding
-from promptls.rules.aspects import files, names, references
+from promptls.rules.aspects import declarations, files, names, references
 from promptls.rules.macro_calls import statement_at
 from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.rules.template_names import written_texts
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import chunks_where, union, united
-from promptls.syntax.jinja.nodes import Attribute, Collection, Constant, Expression, Name, Operation
+from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Expression, Name, Operation
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.span import Span
 
@@ -53,10 +53,10 @@ def check(context: FileContext) -> Iterator[Finding]:
     root = context.template.source.root
     for name in sorted(_assigned_names(root)):
         values = _values(context, name)
-        if values is None:
+        if values is None and not _is_of_data(context, name):
             continue
         message = f"`{name}` is no `namespace`, so that its attributes cannot be set: rendering fails"
-        fixes = tuple(_as_namespace(context, values))
+        fixes = tuple(_as_namespace(context, values or ()))
         for located in chunks_where(root, _assigned_names):
             for each, span in _assigned(located.chunk):
                 if each == name:
@@ -80,12 +80,40 @@ def _values(context: FileContext, name: str) -> tuple[tuple[Expression, int], ..
     return tuple(found)
 
 
+def _is_of_data(context: FileContext, name: str) -> bool:
+    """Whether a name stands for an input that is declared as JSON data, or for items of one."""
+    names = context.template.names
+    kinds = [kind for kind in ("set", *_OTHERWISE) if name in names.bound_names(kind)]
+    if not kinds:
+        return name in _declared_as_data(context) & names.input_names
+    if kinds != ["for"]:
+        return False
+    return all(
+        _is_loop_over_data(context, binding) for binding in names.bindings_of("for") if binding.name == name
+    )
+
+
+def _declared_as_data(context: FileContext) -> frozenset[str]:
+    """The inputs with a declared type, of which no namespace is."""
+    return frozenset(key.name for key in context.template.declarations.inputs or () if key.schema.get("type"))
+
+
+def _is_loop_over_data(context: FileContext, binding: Binding) -> bool:
+    statement = statement_at(context.template, binding.span)
+    value = statement.expressions[0] if statement is not None and statement.expressions else None
+    while isinstance(value, Attribute):
+        value = value.target
+    bound = context.template.names.all_bound_names
+    return isinstance(value, Name) and value.name in _declared_as_data(context) - bound
+
+
 def _value(context: FileContext, binding: Binding) -> tuple[Expression, int] | None:
     statement = statement_at(context.template, binding.span)
     if statement is None or len(statement.targets) != 1 or len(statement.expressions) != 1:
         return None
     value = statement.expressions[0]
-    if statement.opens_block or not isinstance(value, (Constant, Collection, Operation)):
+    is_dict = isinstance(value, Call) and isinstance(value.function, Name) and value.function.name == "dict"
+    if statement.opens_block or not (is_dict or isinstance(value, (Constant, Collection, Operation))):
         return None
     return value, binding.span.start - statement.targets[0].span.start
 
@@ -98,6 +126,8 @@ def _as_namespace(context: FileContext, values: tuple[tuple[Expression, int], ..
             text = context.template.source.slice(span)
             title = "Make it a `namespace`"
             yield Fix(title, (Edit(span, f"namespace({text if value.items else ''})"),))
+        elif len(values) == 1 and isinstance(value, Call):
+            yield Fix("Make it a `namespace`", (Edit(value.function.span.shifted(start), "namespace"),))
 
 
 @kept
@@ -137,5 +167,5 @@ RULE = Rule(
     module=__name__,
     kinds=JINJA_KINDS,
     check=check,
-    looks_at=(_assignments, names, references, files, written_texts),
+    looks_at=(_assignments, declarations, names, references, files, written_texts),
 )

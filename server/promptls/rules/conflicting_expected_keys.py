@@ -51,6 +51,7 @@ from promptls.meaning.shapes import used_shapes
 from promptls.rules.aspects import declarations, files, names, references, uses
 from promptls.rules.misspelt import misspelt
 from promptls.rules.rule import PARTS_KINDS, CheckNames, Edit, FileContext, Finding, Fix, Rule
+from promptls.rules.undeclared_readings import declared_names
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import union, united
 from promptls.syntax.yaml.nodes import Sequence, scalar_text
@@ -91,13 +92,15 @@ def facts(context: FileContext) -> dict[str, object]:
     if functions is None:
         return {}
     inputs = context.template.names.input_names
+    declared = declared_names(context)  # that others are missing there is told by itself
+    undeclared = frozenset[str]() if declared is None else inputs - declared
     root = context.template.source.root
     listed = _listed(root)
     mentioned = _mentioned(root) - functions
     shapes = used_shapes(context.template) if mentioned else {}
     return {
         name: _Fact(
-            name in inputs and not (name in shapes and shapes[name].optional),
+            name in inputs - undeclared and not (name in shapes and shapes[name].optional),
             _objection(context, name) if name in listed else "",
         )
         for name in mentioned

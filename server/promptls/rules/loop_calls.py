@@ -10,7 +10,7 @@ from promptls.rules.rule import Edit, Finding, Fix
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.nodes import Call, Keyword, Name
-from promptls.syntax.jinja.problems import expressions_in
+from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.syntax.jinja.tag import Tag
 from promptls.text.span import Span
 
@@ -30,9 +30,13 @@ def wrong_loop_calls(chunk: Chunk) -> Iterator[Finding]:
         if opening is None:
             continue
         if not _RECURSIVE.search(opening.text):
+            if tag_tree(opening).problems:
+                continue
             end = opening.span.start + len(opening.text[: opening.inner_end].rstrip())
             fix = Fix("Make the loop `recursive`", (Edit(Span(end, end), " recursive"),), preferred=True)
             yield Finding(place, "only a `recursive` loop can be called", (fix,))
+        elif not node.arguments:
+            yield Finding(place, "`loop` takes the list of the next level, and nothing is given")
         elif len(node.arguments) > 1 and not any(isinstance(each, Keyword) for each in node.arguments):
             message = f"`loop` takes 1 argument, and {len(node.arguments)} are given"
             yield Finding(node.arguments[1].span.shifted(start), message)

@@ -30,13 +30,15 @@ Use instead:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from typing import Final
 
 from promptls.meaning.branches import chunk_branches
 from promptls.meaning.parts import Part, chunk_items
 from promptls.rules.filled_in import BLANK, key_behind
 from promptls.rules.mapping_edits import is_flow
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
+from promptls.rules.unknown_part_key import meant_key
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import chunk_blocks
@@ -44,8 +46,9 @@ from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.projection import stands_alone
 from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS
-from promptls.text.nearest import nearest
 from promptls.text.span import Span
+
+_TEXTS: Final = frozenset({"content", "sections"})
 
 
 def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
@@ -54,11 +57,15 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         if part.has_dynamic_keys or part.entry("<<") or _may_be_completed(chunk, part):
             continue
         place = _place(part)
-        if part.entry("name") is None:
+        if part.entry("name") is None and not _is_misspelt(part, {"name"}):
             behind = ", " if is_flow(chunk.text, part.span) else f"\n{_indent(chunk, place)}"
             fix = Fix("Add a name", (Edit(Span(place.start, place.start), f"name: part{behind}"),))
             yield Finding(place, "this part has no `name`", (fix,))
-        if part.entry("content") is None and part.entry("sections") is None and not _is_misspelt(part):
+        if (
+            part.entry("content") is None
+            and part.entry("sections") is None
+            and not _is_misspelt(part, _TEXTS)
+        ):
             fixes = key_behind(chunk, part.span, part.entries, f"content: {BLANK}")
             yield Finding(place, "this part has neither `content` nor `sections`", fixes)
         yield from _in_one_branch(chunk, part)
@@ -110,10 +117,10 @@ def _of_sections(chunk: Chunk, sections: Sequence) -> Iterator[Finding]:
                 yield Finding(_place(section), f"this section has no `{key}`", fixes)
 
 
-def _is_misspelt(part: Part) -> bool:
-    """Whether an unknown key probably stands for the content; `unknown-part-key` then says so."""
+def _is_misspelt(part: Part, keys: Container[str]) -> bool:
+    """Whether an unknown key probably stands for one of the `keys`; `unknown-part-key` then says so."""
     unknown = {key for entry in part.entries if (key := key_text(entry)) and key not in PART_KEYS}
-    return any(nearest(key, PART_KEYS) in {"content", "sections"} for key in unknown)
+    return any(meant_key(key) in keys for key in unknown)
 
 
 def _place(part: Part) -> Span:

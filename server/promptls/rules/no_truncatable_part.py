@@ -39,9 +39,11 @@ from __future__ import annotations
 from promptls.meaning.kind import Kind
 from promptls.meaning.parts import chunk_items
 from promptls.rules.rule import FileContext, Finding, Rule
+from promptls.rules.unknown_part_key import meant_key
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.yaml.nodes import Scalar, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
+from promptls.systems.prompt_poet.vocabulary import PART_KEYS
 
 
 def check(context: FileContext) -> tuple[Finding, ...]:
@@ -73,7 +75,10 @@ def _may_be_cut(chunk: Chunk) -> bool:
             key = key_text(entry)
             if key is None or key == "<<":
                 return True
-            if key == "truncation_priority" and _is_positive(entry.value):
+            is_priority = key == "truncation_priority" or (
+                key not in PART_KEYS and meant_key(key) == "truncation_priority"
+            )
+            if is_priority and _is_positive(entry.value):
                 return True
     return False
 

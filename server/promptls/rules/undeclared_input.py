@@ -46,6 +46,7 @@ from collections.abc import Iterator
 
 from promptls.rules.added_input import added_input
 from promptls.rules.aspects import declarations, files, names, references
+from promptls.rules.broken_tags import broken_names
 from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Rule
 from promptls.rules.undeclared_in_includes import undeclared_in_includes
 from promptls.rules.undeclared_in_section import entries_words, include_places, unprovided_readings
@@ -77,5 +78,5 @@ RULE = Rule(
     module=__name__,
     kinds=JINJA_KINDS,
     check=check,
-    looks_at=(declarations, names, references, files),
+    looks_at=(declarations, names, references, broken_names, files),
 )

@@ -9,6 +9,7 @@ from promptls.meaning.name_events import chunk_events
 from promptls.meaning.names import FileNames
 from promptls.meaning.scopes import INJECTED, Binding, Reading
 from promptls.meaning.variable import IMPLIED
+from promptls.rules.broken_tags import broken_names
 from promptls.rules.rule import FileContext
 from promptls.text.nearest import is_slip, nearest
 from promptls.text.span import Span
@@ -32,14 +33,14 @@ class Undeclared(NamedTuple):
 def undeclared_readings(context: FileContext) -> Iterator[Undeclared]:
     """The readings of variables in a file that declares its inputs, of names that nothing declares.
 
-    Calls are left out, and so is `loop`. None in a file that declares no inputs.
+    Calls are left out, and so are `loop` and what a broken tag may bind. None in a file that declares no inputs.
     """
     declared = declared_names(context)
     if declared is None:
         return
     names = context.template.names
     functions = function_names(context.snapshot, context.path) or frozenset()
-    for name in sorted(names.input_names - declared - functions - {"loop"}):
+    for name in sorted(names.input_names - declared - functions - broken_names(context) - {"loop"}):
         elsewhere = binding_of(names, name)
         for reading in names.readings_of(name):
             if reading.binding is not None or reading.how == "call":

@@ -49,6 +49,7 @@ from pathlib import PurePath
 from promptls.meaning.scopes import GLOBALS
 from promptls.rules.added_input import added_input
 from promptls.rules.aspects import declarations, files, names, references
+from promptls.rules.broken_tags import broken_names
 from promptls.rules.foreign_constants import foreign_constants
 from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
 from promptls.rules.undeclared_in_section import entries_words, include_places, unprovided_readings
@@ -155,5 +156,5 @@ RULE = Rule(
     module=__name__,
     kinds=JINJA_KINDS,
     check=check,
-    looks_at=(declarations, names, references, files),
+    looks_at=(declarations, names, references, broken_names, files),
 )

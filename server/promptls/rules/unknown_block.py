@@ -43,7 +43,7 @@ from typing import Final
 from promptls.rules.aspects import files, names, references
 from promptls.rules.block_family import ancestors, block_tags_of, blocks_of, family
 from promptls.rules.misspelt import misspelt
-from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Rule
+from promptls.rules.rule import JINJA_KINDS, PARTS_KINDS, FileContext, Finding, Rule
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import chunks_where, union, united
 from promptls.syntax.jinja.named_blocks import block_names
@@ -105,6 +105,10 @@ def _of_super(context: FileContext) -> Iterator[Finding]:
         return
     known = frozenset(name for path in above for name in blocks_of(context.snapshot, path))
     blocks = block_tags_of(context.template)
+    is_dropped = context.kind in PARTS_KINDS and any(
+        each.keyword == "extends" and context.template.branches.is_unconditional(each.span.start)
+        for each in context.template.references
+    )
     for located in context.template.names.chunks_reading("super"):
         for start, node in expressions_in(located.chunk):
             if (
@@ -115,6 +119,8 @@ def _of_super(context: FileContext) -> Iterator[Finding]:
                 continue
             span: Span = node.function.span.shifted(located.start + start)
             around = [each for each in blocks if each.body.start <= span.start < each.body.end]
+            if around and not around[-1].depth and is_dropped:
+                continue  # nobody prints the block, and that is told
             if around and around[-1].name and around[-1].name not in known:
                 message = f"no template that this one extends has a block `{around[-1].name}`"
                 yield Finding(span, message)

@@ -40,6 +40,7 @@ from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text
 from promptls.systems.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
+from promptls.text.nearest import nearest
 from promptls.text.span import Span
 
 _ELSEWHERE: Final = {
@@ -82,8 +83,17 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
                     yield Finding(entry.key.span, message, severity="hint")
 
 
+def meant_key(key: str) -> str | None:
+    """The key of a part that an unknown one probably stands for."""
+    return _called_elsewhere(key) or nearest(key, PART_KEYS)
+
+
+def _called_elsewhere(key: str) -> str | None:
+    return _ELSEWHERE.get(key.lower()) or (key.lower() if key.lower() in PART_KEYS else None)
+
+
 def _found(span: Span, key: str) -> Finding:
-    meant = _ELSEWHERE.get(key.lower()) or (key.lower() if key.lower() in PART_KEYS else None)
+    meant = _called_elsewhere(key)
     message = f"`{key}` is no key of a part"
     if meant is None:
         return misspelt(span, message, key, PART_KEYS)

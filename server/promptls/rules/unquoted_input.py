@@ -90,17 +90,27 @@ def _message(chunk: Chunk, value: PrintedInput) -> str:
 
 
 def _fixes(chunk: Chunk, value: PrintedInput) -> Iterator[Fix]:
-    """The content as a block, with what it prints escaped."""
+    """The content as a block, or in the braces of a mapping in quotes, with what it prints escaped."""
     span = value.content.value.span
     if "\n" in chunk.text[span.start : span.end] or "\r" in chunk.text[span.start : span.end]:
         return
+    ahead = chunk.text[: value.content.key.start].rstrip()
+    if ahead.endswith(("{", ",")):
+        if not {'"', "\\"} & set(chunk.text[span.start : span.end]):
+            quotes = [Edit(Span(span.start, span.start), '"'), Edit(Span(span.end, span.end), '"')]
+            yield Fix("Quote it, escaped", (*quotes, *_escapes(chunk, value)))
+        return
     indent = " " * (column_of(chunk, value.content.key.start) + 2)
-    edits = [Edit(Span(span.start, span.start), f"|\n{indent}")]
+    block = Edit(Span(span.start, span.start), f"|\n{indent}")
+    yield Fix("Write it as a block, escaped", (block, *_escapes(chunk, value)))
+
+
+def _escapes(chunk: Chunk, value: PrintedInput) -> Iterator[Edit]:
+    """The edits that escape all inputs which the content of a value prints."""
     places = {other.expression for other in printed_inputs(chunk) if other.content == value.content}
     for place in sorted(places):
-        edits.append(Edit(Span(place.start, place.start), "escape_special_characters("))
-        edits.append(Edit(Span(place.end, place.end), ")"))
-    yield Fix("Write it as a block, escaped", tuple(edits))
+        yield Edit(Span(place.start, place.start), "escape_special_characters(")
+        yield Edit(Span(place.end, place.end), ")")
 
 
 RULE = Rule(

@@ -32,7 +32,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.meaning.scopes import Binding
-from promptls.rules.aspects import files, names, problems, references
+from promptls.rules import unknown_function
+from promptls.rules.aspects import declarations, files, names, problems, references
 from promptls.rules.removed_tag import block_span, removed_tag
 from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Fix, Rule
 from promptls.rules.unread_names import may_be_read_in_broken_text, unread
@@ -43,7 +44,13 @@ def check(context: FileContext) -> Iterator[Finding]:
     """The macros that nothing names."""
     if not context.template.has_parts:
         return
-    for binding in unread(context, "macro"):
+    found = [*unread(context, "macro")]
+    meant = (
+        {fix.edits[0].text for each in unknown_function.check(context) for fix in each.fixes} if found else ()
+    )
+    for binding in found:
+        if binding.name in meant:
+            continue  # what calls it misspells it, and that is told
         yield _finding(context, binding, f"nothing calls `{binding.name}`")
     if context.snapshot.includers(context.path) or not contract_of(context.snapshot, context.path).is_whole:
         return
@@ -88,5 +95,5 @@ RULE = Rule(
     module=__name__,
     kinds=JINJA_KINDS,
     check=check,
-    looks_at=(names, references, problems, files),
+    looks_at=(declarations, names, references, problems, files),
 )

@@ -3,7 +3,8 @@
 ## What it does
 
 Reports names that `set` binds and that neither the file nor anything it includes reads. Names that
-begin with `_`, and names that another file can import, are left alone.
+begin with `_`, names that another file can import, and those that get what a method such as `append`
+returns are left alone. So is a name that a misspelt one stands for, which `undefined-variable` tells.
 
 ## Why is this bad?
 
@@ -30,20 +31,62 @@ Use instead:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
-from promptls.rules.aspects import files, names, problems, references
-from promptls.rules.removed_tag import removed_tag
+from promptls.rules.aspects import declarations, files, names, problems, references
+from promptls.rules.removed_tag import removed_tag, tag_at
 from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Fix, Rule
+from promptls.rules.undeclared_readings import undeclared_readings
 from promptls.rules.unread_names import unread
+from promptls.syntax.group import Located
+from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name, Statement
+from promptls.syntax.jinja.problems import tag_tree
+
+_CHANGES: Final = frozenset(
+    {
+        "add",
+        "append",
+        "clear",
+        "discard",
+        "extend",
+        "insert",
+        "pop",
+        "remove",
+        "reverse",
+        "setdefault",
+        "sort",
+        "update",
+    }
+)
+"""The methods of lists, sets and mappings that are called for what they do."""
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The variables that nothing reads."""
-    for binding in unread(context, "set"):
+    found = [*unread(context, "set")]
+    meant = {each.meant for each in undeclared_readings(context)} if found else set()
+    for binding in found:
         located = context.template.source.located(binding.span.start)
-        removal = removed_tag(located, binding.span.start - located.start)
+        statement = _statement(located, binding.span.start - located.start)
+        if binding.name in meant or (statement is not None and any(map(_changes, statement.expressions))):
+            continue
+        binds_more = statement is not None and not all(isinstance(each, Name) for each in statement.targets)
+        removal = None if binds_more else removed_tag(located, binding.span.start - located.start)
         fixes = (Fix("Remove this variable", (removal,)),) if removal else ()
         yield Finding(binding.span, f"nothing reads `{binding.name}`", fixes, unnecessary=True)
+
+
+def _statement(located: Located, offset: int) -> Statement | None:
+    """The statement of the tag at a place of the chunk."""
+    number = tag_at(located.chunk, offset)
+    return tag_tree(located.chunk.tags[number]).statement if number is not None else None
+
+
+def _changes(value: Expression) -> bool:
+    """Whether a value is that of a call which changes something, so that nobody need read it."""
+    return (
+        isinstance(value, Call) and isinstance(value.function, Attribute) and value.function.name in _CHANGES
+    )
 
 
 RULE = Rule(
@@ -53,5 +96,5 @@ RULE = Rule(
     module=__name__,
     kinds=JINJA_KINDS,
     check=check,
-    looks_at=(names, references, problems, files),
+    looks_at=(declarations, names, references, problems, files),
 )

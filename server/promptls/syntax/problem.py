@@ -19,7 +19,8 @@ class Related:
 class SyntaxProblem:
     """A syntax error of the language `jinja`, `yaml` or `header`, with its place and what was expected.
 
-    `unknown_tag` is the word of a tag that Jinja does not know.
+    `unknown_tag` is the word of a tag that Jinja does not know, also one in two words as `end for`;
+    `missing_end` is that of a tag which nobody has found.
     """
 
     language: str
@@ -27,6 +28,7 @@ class SyntaxProblem:
     message: str
     related: tuple[Related, ...] = ()
     unknown_tag: str = ""
+    missing_end: str = ""
 
     def shifted(self, by: int) -> SyntaxProblem:
         """The same problem in a text that begins `by` characters earlier."""

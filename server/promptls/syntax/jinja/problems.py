@@ -70,10 +70,11 @@ def _unclosed(tag: Tag, behind: str) -> SyntaxProblem:
         advice = ": inside of a tag, a name stands without braces" if tag.kind == "statement" else ""
         message = f"expected `{tag.unclosed}` ahead of the next `{{{{`{advice}"
         return SyntaxProblem("jinja", tag.span, message)
+    closing = "endraw" if tag.kind == "raw" else ""
     found = tag.text[-2:] if tag.kind != "raw" and tag.text[2:].endswith(("}}", "%}")) else ""
     closed_by = f", but `{found}` closes it" if found else " and nothing closes it"
     message = f"expected `{tag.unclosed}`: this {_NAMES[tag.kind]} is opened by `{opening}`{closed_by}"
-    return SyntaxProblem("jinja", tag.span, message)
+    return SyntaxProblem("jinja", tag.span, message, missing_end=closing)
 
 
 def _inside(tag: Tag) -> SyntaxProblem | None:
@@ -92,8 +93,10 @@ def _inside(tag: Tag) -> SyntaxProblem | None:
         return None
     if keyword and keyword not in KEYWORDS and keyword != "output":
         span = statement.keyword_span.shifted(tag.span.start)
-        advice = advice_on_tag(keyword, tag.text[statement.keyword_span.end : tag.inner_end])
-        return SyntaxProblem("jinja", span, f"unknown tag `{keyword}`{advice}", unknown_tag=keyword)
+        behind = tag.text[statement.keyword_span.end : tag.inner_end]
+        message = f"unknown tag `{keyword}`{advice_on_tag(keyword, behind)}"
+        whole = keyword + (behind.split() or [""])[0] if keyword == "end" else keyword
+        return SyntaxProblem("jinja", span, message, unknown_tag=whole)
     if tree.problems:
         problem = tree.problems[0]
         span = problem.span if problem.span.end > problem.span.start else _visible(tag, problem.span.start)
