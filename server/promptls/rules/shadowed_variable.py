@@ -119,10 +119,15 @@ def _rest(group: Group) -> Group | None:
 
 
 def _hides_inside(piece: Piece) -> bool:
-    """Whether a piece hides a name that it binds itself; kept with it."""
+    """Whether a piece hides a name that it binds itself; kept with it, and as before where it binds as before."""
     known = piece.kept.get(_hides_inside)
+    if known is None and isinstance(piece, Group) and piece.before is not None:
+        former = piece.before[0]
+        if former.get(_bindings) is _bindings(piece):
+            known = former.get(_hides_inside)
     if known is None:
-        known = piece.kept[_hides_inside] = bool(_bound(piece)) and _find_hiding(piece)
+        known = bool(_bound(piece)) and _find_hiding(piece)
+    piece.kept[_hides_inside] = known
     return bool(known)
 
 
@@ -154,6 +159,16 @@ _bound: Final = united(
     union,
 )
 """The names that a piece binds in ways that may hide others."""
+_bindings: Final = united(
+    lambda chunk: tuple(
+        (event.action, event.name, event.detail, tuple((name, kind) for name, _, kind in event.bound))
+        for event in chunk_events(chunk)
+        if event.action != "read"
+    ),
+    tuple[object, ...],
+    of_tags=True,
+)
+"""What a piece binds, and the blocks that it does so in, without their places."""
 
 
 def _outer(resolver: Resolver, name: str) -> Binding | None:
