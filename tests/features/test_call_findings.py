@@ -38,11 +38,11 @@ def found(folder: Path, data: str, *, before: str = "", behind: str = "") -> lis
 WRONG = {
     "an input is left out": (
         GIVEN.replace('"locale": "en", ', ""),
-        [("Prompt", "`main.yml.j2` reads `locale`, which is not given")],
+        [("Prompt", "`locale` is not given to `main.yml.j2`")],
     ),
     "an input is misspelt": (
         GIVEN.replace("locale", "lcale"),
-        [("lcale", "`main.yml.j2` reads `locale`, which is not given; it does not read `lcale`, which is")],
+        [("lcale", "`locale` is not given to `main.yml.j2`; `lcale` is, which it does not read")],
     ),
     "a value is of another type": (
         GIVEN.replace('{"name": "Ada"}', '"Ada"'),

@@ -26,7 +26,7 @@ async def test_a_wrong_call_is_shown_while_it_is_there(editor: Editor) -> None:
 
     (found,) = await eventually(told, bool)
     assert found.code == "missing-template-data"
-    assert found.message == "`a.yml.j2` reads `text`, which is not given; it does not read `txet`, which is"
+    assert found.message == "`text` is not given to `a.yml.j2`; `txet` is, which it does not read"
     start = PROGRAM.index("txet")
     assert found.range == types.Range(
         editor.position(program, start), editor.position(program, start + len("txet"))
@@ -39,7 +39,7 @@ async def test_a_wrong_call_is_shown_while_it_is_there(editor: Editor) -> None:
 
     editor.replace(prompt, "{{ text }}", "{{ text }} {{ locale }}")
     (found,) = await eventually(told, bool)
-    assert found.message == "`a.yml.j2` reads `locale`, which is not given"
+    assert found.message == "`locale` is not given to `a.yml.j2`"
 
     editor.close(program)
     assert await eventually(told, lambda diagnostics: not diagnostics) == []

@@ -60,9 +60,9 @@ def _finding(each: Objection, target: str, template: Template, text: str) -> Fin
         related = (RelatedPlace(target, each.span, said),)
     match each.kind:
         case "missing":
-            when = f" where {each.words}" if each.words else ""
-            meant = f"; it does not read `{each.meant}`, which is" if each.meant else ""
-            message = f"{name} reads `{each.name}`{when}, which is not given{meant}"
+            when = f", which is read where {each.words}" if each.words else ""
+            meant = f"; `{each.meant}` is, which it does not read" if each.meant else ""
+            message = f"`{each.name}` is not given to {name}{when}{meant}"
             return Finding(_place(each, text, each.meant), message, related=related)
         case "misfit":
             return Finding(_place(each, text, each.name), f"{name}: {each.words}", related=related)

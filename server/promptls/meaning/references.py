@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from promptls.meaning.shape import Need
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.nodes import (
     Collection,
@@ -37,6 +38,8 @@ class TemplateReference(NamedTuple):
     """Whether the tag is still being written, so that nobody knows yet what it will name."""
     is_choice: bool = False
     """Whether a condition in the tag chooses this name or another one: `"a" if b else "c"`."""
+    where: frozenset[Need] = frozenset()
+    """What holds where a name is chosen that the tag puts together, as far as it is known."""
 
 
 @kept

@@ -43,6 +43,8 @@ class Need(NamedTuple):
     is_partial: bool = False
 
 
+SOMETIMES: Final = Need((), is_among=True, values=frozenset(), is_partial=True)
+"""That something must hold of which nothing is known."""
 Clause: TypeAlias = frozenset[Need]
 """What all holds where a value is needed; the keys are those beside it."""
 

@@ -57,6 +57,23 @@ def resolved_at(template: Template, path: Path, offset: int) -> Path:
     return _walk_to(template, offset).resolved(path) if path else ()
 
 
+def known_constants(template: Template, path: Path, offset: int) -> tuple[str, ...]:
+    """The texts that the value at a path must be one of at `offset`, by the conditions around it, sorted.
+
+    None where that is not known.
+    """
+    if not path:
+        return ()
+    walk = _walk_to(template, offset)
+    way = walk.resolved(path)
+    found: frozenset[object] | None = None
+    for condition in walk.where:
+        if condition.is_among and condition.path == way:
+            found = condition.values if found is None else found & condition.values
+    texts = sorted(each for each in found or () if isinstance(each, str))
+    return tuple(texts) if len(texts) == len(found or ()) else ()
+
+
 def resolved_each(template: Template, asked: Iterable[tuple[Path, int]]) -> dict[tuple[Path, int], Path]:
     """What `resolved_at` gives for each of some paths at their offsets, in one walk over the file."""
     paths: dict[int, list[Path]] = {}

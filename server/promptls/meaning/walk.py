@@ -56,6 +56,11 @@ class Walk:
         """The uses of values under keys that may be the elements of a loop around."""
         self._around = NOTHING_AROUND
 
+    @property
+    def where(self) -> Conditions:
+        """What is known of values at the place reached, by the conditions around it."""
+        return self._around.where
+
     def copied(self) -> Walk:
         """A walk that goes on from here by itself, and has found nothing yet."""
         other = Walk()

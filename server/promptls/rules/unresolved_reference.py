@@ -8,9 +8,9 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from promptls.meaning.references import TemplateReference, choices
+from promptls.meaning.template_names import written_names
 from promptls.rules.macro_calls import statement_at
 from promptls.rules.rule import Edit, FileContext, Finding, Fix, RelatedPlace
-from promptls.rules.template_names import written_names
 from promptls.syntax.jinja.nodes import Conditional
 from promptls.text.nearest import nearest
 from promptls.text.span import Span
@@ -129,15 +129,18 @@ def _fixes(context: FileContext, reference: TemplateReference, meant: str) -> tu
 def _meant(context: FileContext, name: str) -> str | None:
     """The name of a file that is there, as it would have to be written here; None where none is like it."""
     folders = context.snapshot.search_folders(context.path)
+    circular = {context.path, *context.snapshot.includers(context.path)}
     written = name.replace("\\", "/")
     beside = os.path.normpath(Path(context.path).parent / written)
     for candidate in (beside, *filter(None, (path_in(folder, written) for folder in folders))):
-        found = _name_from(folders, candidate) if context.snapshot.exists(candidate) else None
+        is_there = candidate not in circular and context.snapshot.exists(candidate)
+        found = _name_from(folders, candidate) if is_there else None
         if found is not None and found != name:
             return found
     plain = PurePath(*(part for part in written.split("/") if part not in {"", ".", ".."}))
     for folder in folders:
-        names = _names_in(context, str(Path(folder) / plain.parent))
+        parent = Path(folder) / plain.parent
+        names = {name for name in _names_in(context, str(parent)) if str(parent / name) not in circular}
         near = _like(plain.name, names - {PurePath(context.path).name})
         if near is not None:
             return (plain.parent / near).as_posix()

@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
 
 from promptls.workspace.include_names import ancestors, path_in
-
-_REFERENCE: Final = re.compile(r"\{%[-+]?\s*(?:include|import|from|extends)\b(.*?)%\}", re.DOTALL)
-_QUOTED: Final = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"")
-
-
-def names_in(text: str) -> tuple[str, ...]:
-    """The template names that a text's includes, imports and `extends` hold, without parsing it."""
-    return tuple(
-        match.group(1) or match.group(2)
-        for reference in _REFERENCE.finditer(text)
-        for match in _QUOTED.finditer(reference.group(1))
-    )
 
 
 class IncludeGraph:

@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from promptls.meaning.leading import leading_references
 from promptls.meaning.macro_flow import shapes_of_inputs
 from promptls.meaning.name_events import chunk_events
+from promptls.meaning.paths import Step
 from promptls.meaning.references import TemplateReference, template_references
 from promptls.meaning.schema_shape import declared_over, shape_of_schema
 from promptls.meaning.scopes import Resolver
 from promptls.meaning.settled_shapes import settled, settled_shapes
-from promptls.meaning.shape import Shape, merged
+from promptls.meaning.shape import SOMETIMES, Shape, conditional, merged
+from promptls.meaning.shape_along import shape_along
 from promptls.meaning.shapes import flow_of, shapes_at, summed_uses
 from promptls.meaning.template import Template
+from promptls.meaning.template_names import tag_start
 from promptls.syntax.group import united
 from promptls.workspace.macro_calls import imported_macros
 from promptls.workspace.snapshot import Snapshot
@@ -64,7 +68,7 @@ def passes_data(reference: TemplateReference) -> bool:
 def targets(snapshot: Snapshot, path: str) -> Iterator[tuple[TemplateReference, str | None]]:
     """The references of a file, each with the path that it leads to."""
     template = snapshot.template(path)
-    for reference in template.references if template else ():
+    for reference in leading_references(template) if template else ():
         yield reference, snapshot.resolve(path, reference) if reference.name is not None else None
 
 
@@ -166,15 +170,14 @@ def _hand_on(
                 own = found.setdefault(name, {})
                 own.update((Need(need.path, reference, need.is_free), None) for need in each)
         return
-    for reference, resolver in _scopes_at_references(template):
-        if reference not in below:
-            continue
-        for name, each in below[reference].by_name.items():
-            binding, is_certain = resolver.meaning(name)
-            if binding is None or not is_certain:
-                own = found.setdefault(name, {})
-                for need in each:
-                    own[Need(need.path, reference, need.is_free and binding is None)] = None
+    for place, resolver in _scopes_at_references(template):
+        for reference in [each for each in below if each.span == place.span]:
+            for name, each in below[reference].by_name.items():
+                binding, is_certain = resolver.meaning(name)
+                if binding is None or not is_certain:
+                    own = found.setdefault(name, {})
+                    for need in each:
+                        own[Need(need.path, reference, need.is_free and binding is None)] = None
 
 
 def needed_shapes(snapshot: Snapshot, path: str) -> Mapping[str, Shape]:
@@ -192,15 +195,35 @@ def _summed_uses(snapshot: Snapshot, path: str, around: tuple[str, ...]) -> dict
         return {}
     imported = imported_macros(snapshot, path)
     found = dict(shapes_of_inputs(flow_of(template), imported) if imported else summed_uses(template))
+    chosen: dict[int, list[Mapping[str, Shape]]] = {}
     for reference, target in targets(snapshot, path):
-        if target is None or target in (*around, path) or not passes_data(reference):
-            continue
-        below = _summed_uses(snapshot, target, (*around, path))
-        for name, shape in shapes_at(
-            template, reference.span.start, _declared(snapshot, target, below)
-        ).items():
+        is_followed = target is not None and target not in (*around, path) and passes_data(reference)
+        below: Mapping[str, Shape] = {}
+        if target is not None and is_followed:
+            below = _declared(snapshot, target, _summed_uses(snapshot, target, (*around, path)))
+        if reference.is_choice:
+            chosen.setdefault(tag_start(template, reference.span), []).append(below)
+            below = {name: _chosen(name, shape, reference) for name, shape in below.items()}
+        for name, shape in shapes_at(template, reference.span.start, below).items() if below else ():
+            found[name] = merged(found[name], shape) if name in found else shape
+    for start, each in chosen.items():
+        always = {name: shape for name, shape in each[0].items() if _is_needed_in_all(name, each)}
+        for name, shape in shapes_at(template, start, always).items() if always else ():
             found[name] = merged(found[name], shape) if name in found else shape
     return found
+
+
+def _chosen(name: str, shape: Shape, reference: TemplateReference) -> Shape:
+    """The shape of a variable that a file reads which is included where its name is chosen."""
+    if not reference.where or SOMETIMES in reference.where:
+        return shape_along((Step(name, optional=True, keeps_null=True),), shape)
+    for need in reference.where:
+        shape = conditional(shape, need)
+    return shape
+
+
+def _is_needed_in_all(name: str, files: list[Mapping[str, Shape]]) -> bool:
+    return all(name in each and not each[name].optional for each in files)
 
 
 def _declared(snapshot: Snapshot, path: str, used: Mapping[str, Shape]) -> dict[str, Shape]:

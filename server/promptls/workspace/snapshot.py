@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptls.meaning.kind import Kind, chosen_kind
+from promptls.meaning.leading import leading_references
 from promptls.meaning.references import TemplateReference
 from promptls.meaning.template import Template
 from promptls.workspace.disk import MOST_KEPT, DiskFiles
@@ -168,7 +169,7 @@ class Snapshot:
         seen.add(path)
         return any(
             (target := self.resolve(path, reference)) and self._leads_to_parts(target, seen)
-            for reference in template.references
+            for reference in leading_references(template)
         )
 
     def _all_includers(self, path: str) -> Iterator[str]:
@@ -235,7 +236,7 @@ class Snapshot:
         while waiting:
             current = waiting.pop()
             template = self.template(current)
-            for reference in template.references if template else ():
+            for reference in leading_references(template) if template else ():
                 target = self.resolve(current, reference)
                 if target and target not in seen:
                     seen[target] = None

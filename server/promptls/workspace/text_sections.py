@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptls.meaning.contents import chunk_contents, column_of
 from promptls.meaning.kind import Kind
+from promptls.meaning.leading import leading_references
 from promptls.meaning.references import TemplateReference
 from promptls.meaning.template import Template
 from promptls.syntax.chunk import Chunk
@@ -42,7 +43,7 @@ def _is_text(snapshot: Snapshot, path: str, above: frozenset[str]) -> bool:
     found = False
     for includer in islice(includers, _MOST_INCLUDERS):
         outer = snapshot.template(includer)
-        for reference in outer.references if outer else ():
+        for reference in leading_references(outer) if outer else ():
             if snapshot.resolve(includer, reference) != path:
                 continue
             assert outer is not None

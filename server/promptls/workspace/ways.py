@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from promptls.meaning.leading import leading_references
 from promptls.meaning.references import TemplateReference
 from promptls.meaning.template import Template
 from promptls.workspace.contract import function_names
@@ -79,7 +80,7 @@ def _places(snapshot: Snapshot, path: str, below: tuple[str, ...]) -> Iterator[t
     includers = snapshot.includers(path) - {*below}
     for includer in sorted(includers, key=lambda each: (each not in snapshot.open_files, each)):
         template = snapshot.template(includer)
-        for reference in template.references if template else ():
+        for reference in leading_references(template) if template else ():
             if passes_data(reference) and snapshot.resolve(includer, reference) == path:
                 yield includer, reference
 

@@ -11,7 +11,8 @@ from promptls.meaning.template import Template
 from promptls.syntax.source import Source
 from promptls.text.span import Span
 from promptls.workspace.disk import DiskFiles, is_below, prompt_paths_by_folder, read_text, source_of
-from promptls.workspace.include_graph import IncludeGraph, names_in
+from promptls.workspace.include_graph import IncludeGraph
+from promptls.workspace.named_templates import names_of, saved_names
 from promptls.workspace.python_calls import TemplateCall, calls_in_file, calls_in_text, scanned_calls
 from promptls.workspace.python_experiments import findings_in_file, findings_in_text, scanned_experiments
 from promptls.workspace.python_findings import PythonFindings
@@ -54,12 +55,7 @@ class Workspace:
         """Take `source` for the file at `path`, opened before or not."""
         template = Template(source)
         opened = {**self.snapshot.open_files, path: OpenFile(template, version)}
-        names = tuple(
-            name
-            for reference in template.references
-            for name in reference.alternatives or (reference.name,)
-            if name
-        )
+        names = names_of(template)
         graph = self.snapshot.graph.with_names(path, names)
         is_typing = path in self.snapshot.open_files and graph is self.snapshot.graph
         self._swap(open_files=opened, graph=graph, known=self.snapshot.known if is_typing else Known())
@@ -93,8 +89,9 @@ class Workspace:
         if path in self.snapshot.open_files:
             return
         text = read_text(path) if is_below(path, self.snapshot.roots) else None
+        names = () if text is None else saved_names(path, text)
         graph = self.snapshot.graph
-        self._swap(graph=graph.without(path) if text is None else graph.with_names(path, names_in(text)))
+        self._swap(graph=graph.without(path) if text is None else graph.with_names(path, names))
 
     def disk_changed(self) -> None:
         """Look again at whatever was looked up on disk, where it is asked for next."""
@@ -191,6 +188,6 @@ def scanned(
             for path in paths:
                 text = read_text(path)
                 if text is not None:
-                    names[path] = names_in(text)
+                    names[path] = saved_names(path, text)
                 yield
             yield
