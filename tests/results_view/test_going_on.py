@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from promptls.experiments.events import Event, RowFinished
-from promptls.results_view.going_on import RunGoingOn, RunsGoingOn
+from promptls.results_view.going_on import RunGoingOn, RunsGoingOn, going_on_answer
 from support.experiment_folder import Folder
 
 
@@ -44,3 +45,21 @@ async def test_a_run_that_was_broken_off_does_not_go_on(folder: Folder) -> None:
         await folder.run(stop)
     assert list(folder.results.glob("*.partial.jsonl"))
     assert RunsGoingOn(folder.results).look() == []
+
+
+async def test_the_runs_beside_a_prompt_are_told_but_for_those_of_whoever_asks(folder: Folder) -> None:
+    told: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
+
+    def look(event: Event) -> None:
+        if isinstance(event, RowFinished):
+            told.append(going_on_answer({"path": str(folder.prompt)}))
+            own = [run["id"] for run in told[-1]["runs"]]
+            others.extend(going_on_answer({"path": str(folder.prompt), "own": own})["runs"])
+
+    await folder.run(look)
+    assert {answer["folder"] for answer in told} == {str(folder.results)}
+    assert [(run["experiment"], run["canCancel"]) for run in told[0]["runs"]] == [("main", False)]
+    assert others == []
+    (table,) = folder.results.glob("*.csv")
+    assert going_on_answer({"run": str(table)}) == {"folder": str(folder.results), "runs": []}

@@ -72,7 +72,12 @@ FOUND = {
     "a saved example without its output": "original_hash: 1\nlanguage: english\n"
     + DO
     + "examples: [{input: {a: 1}}]\n"
-    + "           ^^^^^^^^^^^^^^^ invalid-saved-prompt: example 1 has no `output`\n",
+    + "            ^^^^^ invalid-saved-prompt: example 1 has no `output`\n",
+    "a saved example with a slip in its output": "original_hash: 1\nlanguage: english\n"
+    + DO
+    + "examples: [{input: {a: 1}, outptu: {b: 1}}]\n"
+    + "                           ^^^^^^ invalid-saved-prompt: example 1 has no `output`; "
+    "did you mean `output`?\n",
     "a saved hash that is none": "original_hash: 2305843009213693951\n"
     "               ^^^^^^^^^^^^^^^^^^^ invalid-saved-prompt\n" + DO + "examples: []\n",
     "a simple prompt with JSON in braces": "format_version: '1.0'\ntype: Prompt\nexamples: []\n"

@@ -12,13 +12,26 @@ export const DOCUMENTS = [
   // Where prompts and metrics of Ragas are saved; the server is silent on all other JSON.
   { scheme: "file", language: "json", pattern: "**/{prompts,metrics,english}/*.json" },
   { scheme: "file", language: "json", pattern: "**/*_english.json" },
+  { scheme: "file", language: "json", pattern: "**/*_prompt_*.json" },
 ];
 
 /** Names of prompt files, and of those that Ragas saves. */
 const NAME = /(\.ya?ml\.j2|_english\.json|\/english\/[^/]+\.json)$/;
 
+/** Keys near the beginning of what Ragas saves, where the name alone is not enough. */
+const SAVED_KEY = /"(instruction|metric_type)"\s*:/;
+const LINES_WITH_KEYS = 50;
+
 export function isPrompt(document: vscode.TextDocument): boolean {
-  return document.languageId === LANGUAGE || (document.uri.scheme === "file" && NAME.test(document.uri.path));
+  return (
+    document.languageId === LANGUAGE ||
+    (document.uri.scheme === "file" && NAME.test(document.uri.path)) ||
+    (document.languageId === "json" && vscode.languages.match(DOCUMENTS, document) > 0 && holdsSavedKey(document))
+  );
+}
+
+function holdsSavedKey(document: vscode.TextDocument): boolean {
+  return SAVED_KEY.test(document.getText(new vscode.Range(0, 0, LINES_WITH_KEYS, 0)));
 }
 
 /** The prompt in the active editor. */

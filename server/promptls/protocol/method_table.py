@@ -199,6 +199,7 @@ COMMANDS: Final = {
     "promptls.resultsMessages": "commands.results_answers:results_messages",
     "promptls.resultsNote": "commands.results_answers:results_note",
     "promptls.resultsNumbers": "commands.results_answers:results_numbers",
+    "promptls.resultsGoingOn": "commands.results_answers:results_going_on",
     "promptls.exportResults": "commands.results_answers:export_results",
     "promptls.tokens": "commands.tokens:tokens",
     "promptls.truncationLab": "commands.truncation_lab:truncation_lab",

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from promptls.experiments.journal import SUFFIX, is_result, is_running, read_header
+from promptls.experiments.results_folder import results_folder
+from promptls.features.run_words import progress_text
+from promptls.text.arguments import optional
+from promptls.text.failure import WrongUse
+
+_LOOKING: Final = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,18 @@ class RunGoingOn:
     def left(self) -> float | None:
         """Seconds that are left at this rate; None where it is not known."""
         return None if not self.rate else max(0, self.total - self.done) / self.rate
+
+    def as_json(self, *, can_cancel: bool) -> dict[str, Any]:
+        """The run as the page shows it; `can_cancel` where it was begun by whoever shows it."""
+        # The second by which time is left is told is not worth a message.
+        left = None if self.left is None else round(self.left)
+        return {
+            "id": str(self.journal),
+            "experiment": self.experiment,
+            "words": progress_text(self.done, self.total, self.rate, left),
+            "share": self.done / self.total if self.total else 0.0,
+            "canCancel": can_cancel,
+        }
 
 
 class RunsGoingOn:
@@ -82,6 +101,26 @@ class _Journal:
                     self._done += is_result(line)
         except OSError:
             return
+
+
+_FOLLOWED: Final[dict[Path, RunsGoingOn]] = {}
+"""The folders that were asked about, so that journals are read on and have a pace."""
+
+
+def going_on_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The `runs` that go on in the `folder` of the table `run`, or of the runs of the prompt at `path`.
+
+    Those whose journals are `own` are left out.
+    """
+    run, prompt = optional(arguments, "run", str), optional(arguments, "path", str)
+    if run is None and prompt is None:
+        raise WrongUse("the command needs `path`, of a prompt file, or `run`, of a run's table")
+    folder = Path(run).parent if run is not None else results_folder(Path(prompt or ""))
+    own = optional(arguments, "own", list) or []
+    with _LOOKING:
+        found = _FOLLOWED.setdefault(folder, RunsGoingOn(folder)).look()
+    runs = [each.as_json(can_cancel=False) for each in found if str(each.journal) not in own]
+    return {"folder": str(folder), "runs": runs}
 
 
 def _total(header: dict[str, Any] | None) -> int | None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeAlias
 
-from promptls.results_view import answers, asked_runs
+from promptls.results_view import answers, asked_runs, going_on
 from promptls.text.failure import Failure, WrongUse
 
 log = logging.getLogger(__name__)
@@ -34,6 +34,7 @@ QUESTIONS: Final[Mapping[str, Answer]] = {
     "note": answers.note_answer,
     "numbers": answers.numbers_answer,
     "export": answers.export_answer,
+    "goingOn": going_on.going_on_answer,
 }
 
 _AT_ONCE: Final = 4

@@ -118,9 +118,18 @@ def _examples(node: Node | None, *, is_own: bool) -> Iterator[Finding]:
         for key in ("input", "output"):
             value = item.value(key)
             if value is None:
-                yield Finding(item.span, f"example {number} has no `{key}`")
+                yield _missing(item, key, f"example {number} has no `{key}`")
             elif not isinstance(value, Mapping):
                 yield Finding(value.span, f"the `{key}` of example {number} is no mapping")
+
+
+def _missing(item: Mapping, key: str, message: str) -> Finding:
+    """A finding at the key that is another one by a slip, or else at the first: examples are long."""
+    keys = [entry.key for entry in item.entries]
+    for found in (misspelt(each.span, message, scalar_text(each) or "", (key,)) for each in keys):
+        if found.fixes:
+            return found
+    return Finding(keys[0].span if keys else item.span, message)
 
 
 def _metric(root: Mapping, data: dict[str, Any]) -> Iterator[Finding]:

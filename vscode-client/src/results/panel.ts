@@ -7,6 +7,7 @@ import * as vscode from "vscode";
 
 import { loadPage, panelBeside, preparePanel } from "../page";
 import type { Session } from "../session";
+import { RunsElsewhere } from "./elsewhere";
 import { type FromPage, type Page, QUESTIONS, type RunningRun, type ToPage } from "./messages";
 import type { ResultsArguments, ResultsView } from "./view";
 
@@ -21,23 +22,37 @@ export class ResultsPanel implements vscode.Disposable {
   #argument: ResultsArguments | undefined;
   #page: Page | undefined;
   #asked = 0;
-  /** The runs that go on, each by what began it. */
+  /** The runs of this window that go on, each by what began it. */
   readonly #running = new Map<symbol, RunningRun>();
+  /** Those that were begun elsewhere. */
+  #others: readonly RunningRun[] = [];
+  readonly #elsewhere: RunsElsewhere;
+  /** The newest run of its experiment is shown, and so is the next one when it has ended. */
+  #isNewest = false;
 
   constructor(session: Session, extension: vscode.Uri) {
     this.#session = session;
     this.#extension = extension;
+    this.#elsewhere = new RunsElsewhere(
+      session,
+      (runs) => {
+        this.#others = runs;
+        this.#tellRunning();
+      },
+      () => void this.#ask(),
+    );
   }
 
   /** Shows the runs of an argument, on the given page of the view or on the one that was shown last. */
   async show(argument: ResultsArguments, page?: Page): Promise<void> {
-    this.#argument = argument;
+    this.#choose(argument);
     this.#page = page;
     if (this.#panel === undefined) {
       const panel = panelBeside(VIEW, TITLE);
       panel.webview.onDidReceiveMessage((message: FromPage) => this.#receive(message));
       panel.onDidDispose(() => {
         this.#panel = undefined;
+        this.#elsewhere.stop();
       });
       this.#panel = panel;
       preparePanel(panel, this.#extension, "results");
@@ -64,11 +79,18 @@ export class ResultsPanel implements vscode.Disposable {
   }
 
   #tellRunning(): void {
-    this.#post({ type: "running", runs: [...this.#running.values()] });
+    this.#post({ type: "running", runs: [...this.#running.values(), ...this.#others] });
   }
 
   dispose(): void {
     this.#panel?.dispose();
+    this.#elsewhere.dispose();
+  }
+
+  #choose(argument: ResultsArguments): void {
+    this.#argument = argument;
+    this.#isNewest = false;
+    this.#elsewhere.follow(argument);
   }
 
   async #ask(): Promise<void> {
@@ -82,7 +104,7 @@ export class ResultsPanel implements vscode.Disposable {
       try {
         const view = await this.#session.execute<ResultsView>("promptls.showResults", { ...this.#argument, quick });
         if (number === this.#asked) {
-          this.#show(view);
+          await this.#show(view);
         }
       } catch (error) {
         // The whole view fails as well, and says so.
@@ -93,10 +115,21 @@ export class ResultsPanel implements vscode.Disposable {
     };
     // One after the other: at once, each would take the time of both.
     await ask(true);
-    await ask(false);
+    if (number === this.#asked) {
+      await ask(false);
+    }
   }
 
-  #show(view: ResultsView): void {
+  async #show(view: ResultsView): Promise<void> {
+    const newest = view.history.at(-1)?.path;
+    const shown = view.runs.at(-1)?.path;
+    if (this.#isNewest && newest !== undefined && newest !== shown) {
+      // A run has ended since: it takes the place of the one that was the newest.
+      this.#choose({ run: newest });
+      await this.#ask();
+      return;
+    }
+    this.#isNewest = newest === shown;
     if (this.#panel !== undefined) {
       this.#panel.title = `Results ${view.runs.at(-1)?.name ?? ""}`;
       this.#post({ type: "show", view, page: this.#page });
@@ -109,9 +142,13 @@ export class ResultsPanel implements vscode.Disposable {
       case "ready":
         this.#tellRunning();
         await this.#ask();
+        if (this.#argument !== undefined) {
+          // The server runs by now.
+          this.#elsewhere.follow(this.#argument);
+        }
         return;
       case "choose":
-        this.#argument = { run: message.run, against: message.against };
+        this.#choose({ run: message.run, against: message.against });
         await this.#ask();
         return;
       case "open":

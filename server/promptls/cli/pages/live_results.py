@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptls.cli.pages.results_page import ResultsPage
 from promptls.experiments.client import run_in_process
-from promptls.features.run_words import progress_text
-from promptls.results_view.going_on import RunGoingOn, RunsGoingOn
+from promptls.results_view.going_on import RunsGoingOn
 from promptls.text.failure import Failure, WrongUse
 
 if TYPE_CHECKING:
@@ -53,7 +52,8 @@ class LiveResults:
         before = self._stamps()
         while True:
             await asyncio.sleep(_POLL_SECONDS)
-            running = [self._running_json(each) for each in self._going_on.look()]
+            found = self._going_on.look()
+            running = [each.as_json(can_cancel=str(each.journal) in self._own) for each in found]
             if running != self._running:
                 self._running = running
                 self._tell_running()
@@ -81,17 +81,6 @@ class LiveResults:
         message = self.running_message()
         for page in self._pages:
             page.start(page.send(message))
-
-    def _running_json(self, run: RunGoingOn) -> dict[str, Any]:
-        # The second by which time is left is told is not worth a message.
-        left = None if run.left is None else round(run.left)
-        return {
-            "id": str(run.journal),
-            "experiment": run.experiment,
-            "words": progress_text(run.done, run.total, run.rate, left),
-            "share": run.done / run.total if run.total else 0.0,
-            "canCancel": str(run.journal) in self._own,
-        }
 
     # -- what pages ask for ------------------------------------------------------------
 

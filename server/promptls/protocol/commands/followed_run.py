@@ -119,6 +119,7 @@ class _Watch:
         elif isinstance(event, Started | Stopped):
             self._last = event
             if isinstance(event, Started):
+                self._session.runs.began(self._prompt, self._experiment, event.journal)
                 self._done = event.done
                 running = Running(event.done, event.total)
                 self._session.runs.advanced(self._prompt, self._experiment, running)

@@ -78,6 +78,16 @@ class Runs:
                 del self._running[key]
             self._session.refresh_code_lenses()
 
+    def began(self, path: str, experiment: str, journal: str) -> None:
+        """The run of the experiment keeps its results in `journal`."""
+        this = self._running.get((path, experiment))
+        if this is not None:
+            this.journal = journal
+
+    def journals(self) -> list[str]:
+        """Where the runs that go on keep their results."""
+        return [each.journal for each in self._running.values() if each.journal]
+
     def advanced(self, path: str, experiment: str, state: Running) -> None:
         """The run of the experiment is so far."""
         this = self._running.get((path, experiment))
@@ -108,3 +118,4 @@ class _GoingOn:
     def __init__(self, cancel: Callable[[], object]) -> None:
         self.cancel: Final = cancel
         self.state = Running(0, 0)
+        self.journal = ""

@@ -1,0 +1,37 @@
+"""Prompts that Ragas saved, in a workspace that has nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from code_server import CodeServer
+from playwright.sync_api import expect
+from workbench import Workbench
+
+SAVED = {
+    "ragas_version": "0.4.3",
+    "original_hash": 1,
+    "language": "german",
+    "instruction": "Compare the two.",
+    "examples": [{"input": {"a": 1}, "outptu": {"b": 1}}],
+}
+
+
+def test_a_saved_prompt_alone_starts_the_server_and_other_json_does_not(
+    code_server: CodeServer, tmp_path: Path, open_folder: Callable[[CodeServer, Path], Workbench]
+) -> None:
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "compare.json").write_text(json.dumps(SAVED, indent=2), "utf-8")
+    (tmp_path / "prompts" / "other.json").write_text('{"greeting": "Hello"}', "utf-8")
+    begun = code_server.logs().count("Starting ")
+    workbench = open_folder(code_server, tmp_path)
+    workbench.open_file("other.json")
+    # The extension is there once its tests are.
+    expect(workbench.page.get_by_role("tab", name="Testing")).to_be_visible()
+    assert code_server.logs().count("Starting ") == begun
+    workbench.open_file("compare.json")
+    expect(workbench.problem("example 1 has no `output`; did you mean `output`?")).to_be_visible()
+    workbench.screenshot("found")
+    assert code_server.logs().count("Starting ") == begun + 1
