@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from lsprotocol import types
 
-from promptls.protocol.answers.plain_text import without_markdown
+from promptls.protocol.answers.plain_text import hover_contents
 from promptls.protocol.convert import path_of
+from promptls.protocol.registrations.register import files_like, register_documents
 
 if TYPE_CHECKING:
     from promptls.protocol.session import Session
@@ -23,10 +24,9 @@ async def register(session: Session) -> None:
     """Ask the client for hovers on data sets, where it can be asked."""
     if not session.flags.registers_documents:
         return
-    selector = [types.TextDocumentFilterPattern(f"**/*{ending}", scheme="file") for ending in _ENDINGS]
+    selector = files_like(*(f"*{ending}" for ending in _ENDINGS))
     options = types.HoverRegistrationOptions(document_selector=selector)
-    registration = types.Registration("promptls.datasets.hover", types.TEXT_DOCUMENT_HOVER, options)
-    await session.server.client_register_capability_async(types.RegistrationParams([registration]))
+    await register_documents(session, "datasets", [(types.TEXT_DOCUMENT_HOVER, options)])
 
 
 def hover_dataset(session: Session, params: types.HoverParams) -> types.Hover | None:
@@ -40,10 +40,5 @@ def hover_dataset(session: Session, params: types.HoverParams) -> types.Hover | 
     found = hover_row(Path(path), params.position.line, runs) if runs else None
     if found is None:
         return None
-    markdown = session.flags.markdown
-    contents = types.MarkupContent(
-        types.MarkupKind.Markdown if markdown else types.MarkupKind.PlainText,
-        found.markdown if markdown else without_markdown(found.markdown),
-    )
     place = types.Range(types.Position(found.line, 0), types.Position(found.end, 0))
-    return types.Hover(contents, place)
+    return types.Hover(hover_contents(session, found.markdown), place)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from lsprotocol import types
 
+from promptls.protocol.registrations.register import files_like, register_documents
 from promptls.workspace.project_settings import PYPROJECT_FILE, SETTINGS_FILE
 
 if TYPE_CHECKING:
@@ -22,10 +23,7 @@ async def register(session: Session) -> None:
     """Ask the client for the texts of settings files, where it can be asked."""
     if not session.flags.registers_documents:
         return
-    selector = [
-        types.TextDocumentFilterPattern(f"**/{name}", scheme="file")
-        for name in (SETTINGS_FILE, PYPROJECT_FILE)
-    ]
+    selector = files_like(SETTINGS_FILE, PYPROJECT_FILE)
     changes = types.TextDocumentChangeRegistrationOptions(types.TextDocumentSyncKind.Incremental, selector)
     completion = types.CompletionRegistrationOptions(
         document_selector=selector,
@@ -34,14 +32,11 @@ async def register(session: Session) -> None:
         completion_item=types.ServerCompletionItemOptions(label_details_support=True),
     )
     plain = types.TextDocumentRegistrationOptions(selector)
-    registrations = [
-        types.Registration(f"promptls.settings.{method}", method, options)
-        for method, options in (
-            (types.TEXT_DOCUMENT_DID_OPEN, plain),
-            (types.TEXT_DOCUMENT_DID_CHANGE, changes),
-            (types.TEXT_DOCUMENT_DID_CLOSE, plain),
-            (types.TEXT_DOCUMENT_COMPLETION, completion),
-            (types.TEXT_DOCUMENT_HOVER, types.HoverRegistrationOptions(document_selector=selector)),
-        )
-    ]
-    await session.server.client_register_capability_async(types.RegistrationParams(registrations))
+    asked = (
+        (types.TEXT_DOCUMENT_DID_OPEN, plain),
+        (types.TEXT_DOCUMENT_DID_CHANGE, changes),
+        (types.TEXT_DOCUMENT_DID_CLOSE, plain),
+        (types.TEXT_DOCUMENT_COMPLETION, completion),
+        (types.TEXT_DOCUMENT_HOVER, types.HoverRegistrationOptions(document_selector=selector)),
+    )
+    await register_documents(session, "settings", asked)

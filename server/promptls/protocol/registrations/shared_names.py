@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from lsprotocol import types
 
+from promptls.protocol.registrations.register import files_like, register_documents
 from promptls.workspace.project_settings import PYPROJECT_FILE, SETTINGS_FILE
 
 if TYPE_CHECKING:
@@ -23,29 +24,21 @@ async def register(session: Session) -> None:
     """Ask the client for the texts, and to ask about names in them, where it can be asked."""
     if not session.flags.registers_shared_names:
         return
-    programs = [types.TextDocumentFilterPattern("**/*.py", scheme="file")]
-    data = [types.TextDocumentFilterPattern(f"**/*.{ending}", scheme="file") for ending in _DATA]
-    settings = [
-        types.TextDocumentFilterPattern(f"**/{name}", scheme="file")
-        for name in (SETTINGS_FILE, PYPROJECT_FILE)
-    ]
+    programs = files_like("*.py")
+    data = files_like(*(f"*.{ending}" for ending in _DATA))
+    settings = files_like(SETTINGS_FILE, PYPROJECT_FILE)
     texts, every = [*programs, *data], [*programs, *data, *settings]
     plain = types.TextDocumentRegistrationOptions(texts)
     changes = types.TextDocumentChangeRegistrationOptions(types.TextDocumentSyncKind.Incremental, texts)
-    registrations = [
-        types.Registration(f"promptls.names.{method}", method, options)
-        for method, options in (
-            (types.TEXT_DOCUMENT_DID_OPEN, plain),
-            (types.TEXT_DOCUMENT_DID_CHANGE, changes),
-            (types.TEXT_DOCUMENT_DID_CLOSE, plain),
-            (types.TEXT_DOCUMENT_DEFINITION, types.DefinitionRegistrationOptions(every)),
-            (types.TEXT_DOCUMENT_REFERENCES, types.ReferenceRegistrationOptions(every)),
-            (types.TEXT_DOCUMENT_RENAME, types.RenameRegistrationOptions(every, prepare_provider=True)),
-            # A client asks for highlights with each step of the cursor: in programs others give them.
-            (
-                types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT,
-                types.DocumentHighlightRegistrationOptions([*data, *settings]),
-            ),
-        )
-    ]
-    await session.server.client_register_capability_async(types.RegistrationParams(registrations))
+    # A client asks for highlights with each step of the cursor: in programs others give them.
+    highlights = types.DocumentHighlightRegistrationOptions([*data, *settings])
+    asked = (
+        (types.TEXT_DOCUMENT_DID_OPEN, plain),
+        (types.TEXT_DOCUMENT_DID_CHANGE, changes),
+        (types.TEXT_DOCUMENT_DID_CLOSE, plain),
+        (types.TEXT_DOCUMENT_DEFINITION, types.DefinitionRegistrationOptions(every)),
+        (types.TEXT_DOCUMENT_REFERENCES, types.ReferenceRegistrationOptions(every)),
+        (types.TEXT_DOCUMENT_RENAME, types.RenameRegistrationOptions(every, prepare_provider=True)),
+        (types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, highlights),
+    )
+    await register_documents(session, "names", asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -11,30 +12,35 @@ from promptls.protocol.answers.locations import asked_of_symbol, location, range
 from promptls.protocol.client.progress import in_slices
 
 if TYPE_CHECKING:
+    from promptls.protocol.answers.locations import AsksAboutPlace
     from promptls.protocol.session import Session
+    from promptls.text.steps import Steps
+    from promptls.workspace.snapshot import Snapshot
 
 Answer = list[types.Location] | list[types.LocationLink] | None
 
 
 async def definition(session: Session, params: types.DefinitionParams) -> Answer:
     """Where the symbol at the position gets what it is; as links for a client that takes them."""
-    asked = asked_of_symbol(session, params)
-    if asked is None:
-        return None
-    found = await in_slices(session, definition_steps(session.snapshot, *asked))
-    return _answer(session, asked[0], found, session.flags.definition_links)
+    return await _found(session, params, definition_steps, session.flags.definition_links)
 
 
 async def declaration(session: Session, params: types.DeclarationParams) -> Answer:
     """Where it is said that there is the symbol at the position."""
+    return await _found(session, params, declaration_steps, session.flags.declaration_links)
+
+
+async def _found(
+    session: Session,
+    params: AsksAboutPlace,
+    steps_from: Callable[[Snapshot, str, int], Steps[tuple[Target, ...]]],
+    links: bool,
+) -> Answer:
     asked = asked_of_symbol(session, params)
     if asked is None:
         return None
-    found = await in_slices(session, declaration_steps(session.snapshot, *asked))
-    return _answer(session, asked[0], found, session.flags.declaration_links)
-
-
-def _answer(session: Session, path: str, targets: tuple[Target, ...], links: bool) -> Answer:
+    path = asked[0]
+    targets = await in_slices(session, steps_from(session.snapshot, *asked))
     if not links:
         return [location(session, target.path, target.span) for target in targets]
     return [

@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from promptls.features.hover import hover as hover_at
 from promptls.features.settings_file import explain_setting, is_settings_file
-from promptls.protocol.answers.plain_text import without_markdown
+from promptls.protocol.answers.plain_text import hover_contents
 from promptls.protocol.convert import from_position, path_of, to_range
 from promptls.protocol.registrations.dataset_documents import hover_dataset
 
@@ -35,9 +35,6 @@ async def hover(session: Session, params: types.HoverParams) -> types.Hover | No
         found = hover_at(snapshot, path, offset, newest, partial(session.runs.current, path))
     if found is None:
         return None
-    markdown = session.flags.markdown
-    contents = types.MarkupContent(
-        types.MarkupKind.Markdown if markdown else types.MarkupKind.PlainText,
-        found.markdown if markdown else without_markdown(found.markdown),
+    return types.Hover(
+        hover_contents(session, found.markdown), to_range(template.source, found.span, session.unit)
     )
-    return types.Hover(contents, to_range(template.source, found.span, session.unit))
