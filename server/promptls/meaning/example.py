@@ -31,6 +31,11 @@ class Example(NamedTuple):
         return self.node.span
 
     @property
+    def first_key(self) -> Span:
+        """Where its first key stands; of one without keys, where it stands itself."""
+        return self.entries[0].key.span if self.entries else self.span
+
+    @property
     def has_printed_keys(self) -> bool:
         """Whether Jinja prints one of its keys, so that none can be said to be missing."""
         return any(key_text(entry) is None for entry in self.entries)

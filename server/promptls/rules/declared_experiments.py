@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from promptls.meaning.template import Template
 from promptls.rules.rule import Edit, FileContext, Finding, Fix
 from promptls.syntax.yaml.nodes import Mapping
+from promptls.text.nearest import nearest
 from promptls.text.span import Span
 
 if TYPE_CHECKING:
@@ -32,6 +33,12 @@ class Objection(NamedTuple):
 
     message: str
     meant: str | None = None
+
+    @classmethod
+    def near(cls, message: str, name: str, candidates: Iterable[str]) -> Objection:
+        """What is wrong with `name`; the nearest of the candidates was probably meant."""
+        meant = nearest(name, candidates)
+        return cls(message, None if meant == name else meant)
 
     @property
     def text(self) -> str:

@@ -49,7 +49,6 @@ from promptls.meaning.example import Example, kept_with_example
 from promptls.meaning.object_data import is_printed
 from promptls.rules.aspects import declarations
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, RelatedPlace, Rule
-from promptls.text.span import Span
 
 
 def check(context: FileContext) -> Iterator[Finding]:
@@ -63,9 +62,9 @@ def check(context: FileContext) -> Iterator[Finding]:
         inputs = _inputs(example, output)
         earlier = seen.setdefault(inputs, example)
         if inputs and earlier is not example:
-            related = RelatedPlace(context.path, _place(earlier), f"example {earlier.number}")
+            related = RelatedPlace(context.path, earlier.first_key, f"example {earlier.number}")
             message = f"example {example.number} has the inputs of example {earlier.number}"
-            yield Finding(_place(example), message, related=(related,))
+            yield Finding(example.first_key, message, related=(related,))
 
 
 @kept_with_example
@@ -73,10 +72,6 @@ def _inputs(example: Example, output: str | None) -> str:
     """The inputs of an example as one text; empty where it has none."""
     inputs = {key: value for key, value in example.data.items() if key != output}
     return canonical_text(inputs) if inputs else ""
-
-
-def _place(example: Example) -> Span:
-    return example.entries[0].key.span if example.entries else example.span
 
 
 RULE = Rule(

@@ -80,10 +80,9 @@ def check(context: FileContext) -> Iterator[Finding]:
             row = _row_of(experiment, inputs)
             if row is not None and not is_printed(example.node):
                 seen.add((number, experiment.dataset))
-                span = example.entries[0].key.span if example.entries else example.span
                 named = experiment.declared.dataset
                 message = f"this example is row {row} of `{named}`, which `{experiment.name}` is scored on"
-                yield Finding(span, message)
+                yield Finding(example.first_key, message)
 
 
 def _row_of(experiment: DeclaredExperiment, inputs: dict[Any, Any]) -> int | None:

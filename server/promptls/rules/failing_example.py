@@ -83,8 +83,7 @@ def check(context: FileContext, runs: Sequence[RunSummary]) -> Iterator[Finding]
             found = example_result(number, example.data, template.declarations.settings.output_key, own)
             message = objection(found.run, found.cells) if found is not None else None
             if message is not None:
-                span = example.entries[0].key.span if example.entries else example.span
-                yield Finding(span, f"in the last run of `{experiment}`: {message}")
+                yield Finding(example.first_key, f"in the last run of `{experiment}`: {message}")
 
 
 RULE = Rule(

@@ -48,7 +48,6 @@ from promptls.meaning.example import Example
 from promptls.rules.mapping_edits import added_entry
 from promptls.rules.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Fix, Rule
 from promptls.text.nearest import nearest
-from promptls.text.span import Span
 
 
 def _names(context: FileContext) -> tuple[str, ...] | None:
@@ -66,14 +65,13 @@ def check(text: str, example: Example, wanted: tuple[str, ...]) -> Iterator[Find
     missing = [name for name in wanted if name not in example.data]
     if not missing or example.has_printed_keys:
         return
-    place = example.entries[0].key.span if example.entries else example.span
     unknown = [str(key) for key in example.data if key not in wanted]
     for name in missing:
         # A misspelt key is told by `unknown-example-key`.
         if nearest(name, unknown) is None:
             edit = added_entry(text, example.span, example.entries, f"{name}: null")
             fixes = () if edit is None else (Fix(f"Add `{name}`, to be filled in", (edit,)),)
-            yield Finding(Span(*place), f"example {example.number} has no `{name}`", fixes)
+            yield Finding(example.first_key, f"example {example.number} has no `{name}`", fixes)
 
 
 RULE = Rule(

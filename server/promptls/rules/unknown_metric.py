@@ -65,7 +65,6 @@ from promptls.rules.named_metrics import named_metrics, wrong_options
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
 from promptls.rules.threshold_names import wrong_thresholds
 from promptls.syntax.yaml.nodes import Mapping
-from promptls.text.nearest import nearest
 from promptls.text.span import Span
 from promptls.workspace.module_names import names_of_module
 from promptls.workspace.python_names import functions_in
@@ -133,24 +132,19 @@ def metric_objection(name: str, folder: Path, beside: str, named: Iterable[str] 
             return None
         if name.endswith(".py"):
             return Objection(f"`{name}` names no function: a metric of one's own is `file.py:function`")
-        return _near(f"there is no metric `{name}`", name, [*named, *READY_METRICS])
+        return Objection.near(f"there is no metric `{name}`", name, [*named, *READY_METRICS])
     if not attribute:
         return Objection(f"`{name}` names no function: a metric of one's own is `file.py:function`")
     path = folder / file
     if not path.is_file():
         others = sorted(path.parent.glob("*.py")) if path.parent.is_dir() else []
         names = [f"{(Path(file).parent / other.name).as_posix()}:{attribute}" for other in others]
-        return _near(f"there is no file `{file}` beside {beside}", name, names)
+        return Objection.near(f"there is no file `{file}` beside {beside}", name, names)
     known = names_of_module(str(path))
     if known is None or attribute in known:
         return None
     functions = [f"{file}:{function.name}" for function in functions_in(str(path)) or ()]
-    return _near(f"`{file}` has no `{attribute}`", name, functions)
-
-
-def _near(message: str, name: str, candidates: Iterable[str]) -> Objection:
-    meant = nearest(name, candidates)
-    return Objection(message, None if meant == name else meant)
+    return Objection.near(f"`{file}` has no `{attribute}`", name, functions)
 
 
 RULE = Rule(

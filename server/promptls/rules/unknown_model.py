@@ -59,7 +59,6 @@ from typing import TYPE_CHECKING
 from promptls.rules.declared_experiments import Objection, declared_experiments
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
 from promptls.text.failure import WrongUse
-from promptls.text.nearest import nearest
 
 if TYPE_CHECKING:
     from promptls.settings.header import NamedMetric
@@ -100,8 +99,7 @@ def _embeddings_objection(name: str, project: Project) -> Objection | None:
     try:
         reference = find_embeddings(name, project.models)
     except WrongUse as refused:
-        meant = nearest(name, [*project.models, LOCAL_EMBEDDINGS])
-        return Objection(refused.message, None if meant == name else meant)
+        return Objection.near(refused.message, name, [*project.models, LOCAL_EMBEDDINGS])
     makes_some = reference.name == LOCAL_EMBEDDINGS or TABLE[reference.provider].route == "chat"
     return None if makes_some else Objection(f"`{name}` makes no embeddings", LOCAL_EMBEDDINGS)
 
@@ -114,8 +112,8 @@ def model_objection(name: str, project: Project) -> Objection | None:
     try:
         find_model(name, project.models)
     except WrongUse as refused:
-        meant = nearest(name, [*project.models, *(f"local:{model}" for model in LOCAL_MODELS), "echo"])
-        return Objection(refused.message, None if meant == name else meant)
+        known = [*project.models, *(f"local:{model}" for model in LOCAL_MODELS), "echo"]
+        return Objection.near(refused.message, name, known)
     return None
 
 
