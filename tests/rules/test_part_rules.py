@@ -23,6 +23,7 @@ RULES = (
     "html-escape",
     "dict-method",
     "blank-line-from-tag",
+    "glued-part",
     "conflicting-expected-keys",
 )
 
@@ -40,6 +41,16 @@ def test_nothing_is_said_of_what_is_right(fixture: str) -> None:
 
 
 FIXES = {
+    "a part gets its line break back": (
+        "- name: a\n  content: b\n{%- if c -%}\n- name: d\n  content: e\n{%- endif %}\n",
+        "- name: a\n  content: b\n{%- if c %}\n- name: d\n  content: e\n{%- endif %}\n",
+        None,
+    ),
+    "an input in braces is quoted and escaped": (
+        "- {name: a, content: Hi {{ b.c }} there}\n",
+        '- {name: a, content: "Hi {{ escape_special_characters(b.c) }} there"}\n',
+        "Quote it, escaped",
+    ),
     "spaces stay as markers": (
         "- name: a\n  content: |\n    b  \n",
         "- name: a\n  content: |\n    b<|space|><|space|>\n",

@@ -64,6 +64,11 @@ PLANTED = {
     "duplicate-part-key": ("role: system\n", "role: system\n  role: user\n", "role"),
     "duplicate-part-name": ("- name: ticket\n", "- name: rules\n", "rules"),
     "empty-content": ("Answer:<|space|>\n", "Answer:\n- name: end\n  content:\n", "content"),
+    "glued-part": (
+        "{% for ticket_before in earlier %}",
+        "{%- for ticket_before in earlier -%}",
+        "{%- for ticket_before in earlier -%}",
+    ),
     "html-escape": ("| trim)", "| escape)", "escape"),
     "jinja-syntax": ("{{ tone }} voice.", "{{ tone |}} voice.", "}}"),
     "literal-line-break": ("three sentences.", "three\\nsentences.", "\\n"),
