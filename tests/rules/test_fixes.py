@@ -284,6 +284,11 @@ FIXES = {
         "- name: a\n  content: 'b'\n",
         "Close the quote at the end of the line",
     ),
+    "a line break that a tag takes away behind the sign of a block": (
+        "- name: a\n  content: |\n    {%- if x -%}\n    {{ x }}\n    {%- endif %}\n",
+        "- name: a\n  content: |\n    {% if x -%}\n    {{ x }}\n    {%- endif %}\n",
+        "Keep the line break",
+    ),
 }
 
 

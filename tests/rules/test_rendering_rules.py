@@ -88,6 +88,7 @@ SILENT = {
     "a made-up value": "- name: a\n  content: {{ x }}\n  role: '{{ y }}'\n",
     "a made-up value that may bring its own indentation": "- name: a\n  content: |\n{{ x }}\n    c\n",
     "an error that YAML has without rendering": example("b") + "- name: {{ x }}\n  content: 'b\n             ^^ yaml-syntax\n",
+    "a text beside the sign of its block": '- name: a\n  content: |\n    {{- "<s>" }}\n    ^^^ lost-line-break\n',
     "an unknown key that stands there": example("b") + "- name: {{ x }}\n  content: b\n  colour: red\n  ^^^^^^ unknown-part-key\n",
     "made-up data without the shape that is expected": "- name: a\n  content: '{{ x.y | sum }}'\n",
     "a filter that there is not": example("0") + "- name: a\n  content: '{% if x == 0 %}{{ x | nope }}{% endif %}'\n",

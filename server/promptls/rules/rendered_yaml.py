@@ -63,6 +63,7 @@ from promptls.rendering.outcome import RenderFailure
 from promptls.rules import (
     content_and_sections,
     empty_content,
+    lost_line_break,
     missing_part_key,
     preset_tokens,
     unknown_part_key,
@@ -92,6 +93,8 @@ def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[
     if failure is None or failure.kind not in {"yaml", "parts"}:
         return
     if not rendering.is_exact and not failure.whatever:
+        return
+    if "expected comment or line break" in failure.message and any(lost_line_break.check(context)):
         return
     if any(_is_broken(context, path) for path in context.snapshot.included(context.path)):
         return
