@@ -8,16 +8,11 @@ import pytest
 
 from promptls.cli.main import main
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 SOUND = "- name: question\n  role: user\n  content: Hello.\n"
 WRONG_ROLE = "- name: question\n  role: usr\n  content: Hello.\n"
 ANSIBLE = "- hosts: all\n  tasks: []\n"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_a_finding_is_shown_with_its_place_its_line_and_its_fix(

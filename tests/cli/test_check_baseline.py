@@ -8,17 +8,12 @@ import pytest
 
 from promptls.cli.main import main
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 SOUND = "- name: question\n  role: user\n  content: Hello.\n"
 WRONG_ROLE = "- name: question\n  role: usr\n  content: Hello.\n"
 WRONG_TWICE = "- name: a\n  role: usr\n  content: x\n- name: b\n  role: usr\n  content: x\n"
 BASELINE = ("--baseline", "known.json")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture

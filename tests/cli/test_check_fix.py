@@ -13,6 +13,8 @@ from promptls.features.mending import edited
 from promptls.rules.rule import Edit
 from promptls.text.span import Span
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 SOUND = "- name: question\n  role: user\n  content: Hello.\n"
 WRONG_ROLE = "- name: question\n  role: usr\n  content: Hello.\n"
 WRONG_TWICE = "- name: a\n  rolle: usr\n  content: {{ 'x' | uper }}\n"
@@ -23,13 +25,6 @@ class Shown(NamedTuple):
     code: int
     out: str
     err: str
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture

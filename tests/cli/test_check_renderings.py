@@ -12,12 +12,7 @@ LIMITED = (
     "- name: b\n  content: Hello!\n"
 )
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def test_what_needs_a_rendering_is_found_too_and_can_be_left_out(

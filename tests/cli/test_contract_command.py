@@ -16,13 +16,11 @@ SECTION = "{% for m in history %}\n- name: b\n  content: {{ m.author }}\n{% endf
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "sections").mkdir()
-    (tmp_path / "a.yml.j2").write_text(PROMPT)
-    (tmp_path / "sections" / "history.yml.j2").write_text(SECTION)
-    return tmp_path
+def folder(folder: Path) -> Path:
+    (folder / "sections").mkdir()
+    (folder / "a.yml.j2").write_text(PROMPT)
+    (folder / "sections" / "history.yml.j2").write_text(SECTION)
+    return folder
 
 
 def test_the_inputs_stand_in_a_table(capsys: pytest.CaptureFixture[str]) -> None:

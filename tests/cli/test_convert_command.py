@@ -9,14 +9,9 @@ import pytest
 
 from promptls.cli.main import main
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 CHAT = json.dumps([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi: {{x}}"}])
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_a_file_is_written_beside_its_source_and_has_no_findings(

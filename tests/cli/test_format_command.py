@@ -10,17 +10,12 @@ import pytest
 
 from promptls.cli.main import main
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 LOOSE = "- name:  a\n  content: {{x|trim}}\n"
 LAID_OUT = "- name: a\n  content: {{ x | trim }}\n"
 BROKEN = "- name:  a\n  content: {{x\n"
 ANSIBLE = "- hosts:   all\n  tasks: []\n"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_prompts_are_laid_out_and_other_files_left_alone(

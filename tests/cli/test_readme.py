@@ -34,11 +34,9 @@ def block(language: str) -> str:
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "prompts").mkdir()
-    return tmp_path
+def folder(folder: Path) -> Path:
+    (folder / "prompts").mkdir()
+    return folder
 
 
 def test_the_findings_that_it_shows_are_what_the_command_prints(

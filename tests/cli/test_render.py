@@ -31,13 +31,11 @@ experiments:
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.yml.j2").write_text(PROMPT)
-    (tmp_path / "samples.yml").write_text("greeting: {text: Hello.}\nfarewell: {text: Bye.}\n")
-    (tmp_path / "rows.csv").write_text("text\nfirst row\nsecond row\n")
-    return tmp_path
+def folder(folder: Path) -> Path:
+    (folder / "a.yml.j2").write_text(PROMPT)
+    (folder / "samples.yml").write_text("greeting: {text: Hello.}\nfarewell: {text: Bye.}\n")
+    (folder / "rows.csv").write_text("text\nfirst row\nsecond row\n")
+    return folder
 
 
 def rendered(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:

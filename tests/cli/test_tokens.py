@@ -11,11 +11,9 @@ PROMPT = "- name: a\n  role: system\n  content: Be brief.\n- name: b\n  role: us
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.yml.j2").write_text(PROMPT)
-    return tmp_path
+def folder(folder: Path) -> Path:
+    (folder / "a.yml.j2").write_text(PROMPT)
+    return folder
 
 
 def test_each_part_stands_under_its_prompt(capsys: pytest.CaptureFixture[str]) -> None:

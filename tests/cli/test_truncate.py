@@ -26,11 +26,9 @@ truncation_step: 20
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "chat.yml.j2").write_text(CHAT)
-    return tmp_path
+def folder(folder: Path) -> Path:
+    (folder / "chat.yml.j2").write_text(CHAT)
+    return folder
 
 
 def test_the_table_marks_the_best_step_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:

@@ -102,8 +102,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Checks every chosen file; 1 where something is found that `--fail-on` names."""
-    from promptls.cli.checking.baseline import gone_entries, without_known
     from promptls.cli.checking.checked import Checked, checked_file
+    from promptls.cli.checking.known_findings import gone_entries, without_known
     from promptls.cli.checking.runs import findings_of_runs
     from promptls.cli.input.rule_choice import chosen_rules
     from promptls.features.configurations.file_findings import found_in_file
@@ -211,7 +211,7 @@ def _baseline(arguments: argparse.Namespace) -> Baseline | None:
 
 
 def _write_baseline(known: Baseline, files: Sequence[CheckedFile], gone: Sequence[BaselineEntry]) -> int:
-    from promptls.cli.checking.baseline import baseline_text
+    from promptls.cli.checking.known_findings import baseline_text
     from promptls.datasets.atomic import replaced
 
     text = baseline_text(files, known.entries, gone, known.path.parent)
