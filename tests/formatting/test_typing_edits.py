@@ -28,6 +28,7 @@ def typed(marked: str, *, newline: bool) -> str:
             "{% if a %}\n- name: b\n  content: c\n{%- end -%}¦\n",
             "{% if a %}\n- name: b\n  content: c\n{%- endif -%}\n",
         ),
+        ("{% if a %}x{%end%}¦\n", "{% if a %}x{% endif %}\n"),
         ("{% end %}¦\n", "{% end %}\n"),
     ],
 )

@@ -148,6 +148,8 @@ async def test_an_edit_makes_the_scores_stale_and_a_second_run_shows_the_change(
 
 async def test_results_hold_scores_rows_and_the_comparison_with_the_run_before(code: Editor) -> None:
     uri = opened(code)
+    none = await code.command("showResults", uri=uri)
+    assert (none.runs, Path(none.prompt).as_uri()) == ([], uri)
     first = await code.command("runExperiment", uri=uri)
     alone = await code.command("showResults", uri=uri)
     second = await code.command("runExperiment", uri=uri)
@@ -278,7 +280,7 @@ async def test_debug_information_holds_the_doctor_and_no_secret(
         ("runExperiment", "- name: a\n  content: x\n", {}, "declares no experiment"),
         ("runExperiment", PROMPT.replace("data.csv", "dat.csv"), {}, "dat.csv"),
         ("runExperiment", PROMPT.replace("[echo]", "[ekho]"), {}, "ekho"),
-        ("showResults", PROMPT, {}, "has not been run yet"),
+        ("compareRuns", PROMPT, {}, "has not been run yet"),
         ("tokens", "- name: a\n  content: '{{ 1 / 0 }}'\n", {}, "division"),
         ("previw", PROMPT, {}, "did you mean `promptls.preview`"),
     ],

@@ -29,6 +29,8 @@ export const PANEL_COMMANDS = [
   "promptls.debugInformation",
 ] as const;
 
+const SHOW_LOG = "Show Log";
+
 export interface CommandContext {
   session: Session;
   preview: PreviewPanel;
@@ -88,7 +90,7 @@ function isRun(given: unknown): given is ResultsArguments & { run: string } {
 
 /** Runs with progress that can be cancelled, and shows the results. */
 async function runExperiment(argument: CommandArgument, context: CommandContext): Promise<void> {
-  const { session, results, keys } = context;
+  const { session, results } = context;
   const run = Symbol("run");
   try {
     const title = typeof argument["experiment"] === "string" ? argument["experiment"] : "the experiment";
@@ -114,7 +116,7 @@ async function runExperiment(argument: CommandArgument, context: CommandContext)
     }
   } catch (error) {
     results.ended(run);
-    if (await showFailure(wordsOf(error), keys)) {
+    if (await showFailure(wordsOf(error), context)) {
       await runExperiment(argument, context);
     }
   }
@@ -122,7 +124,7 @@ async function runExperiment(argument: CommandArgument, context: CommandContext)
 
 /** Runs the experiment without each few-shot example in turn; the server opens the page with what each is worth. */
 async function leaveOneOut(argument: CommandArgument, context: CommandContext): Promise<void> {
-  const { session, keys } = context;
+  const { session } = context;
   try {
     const result = await session.executeWithProgress<{ message: string }>(
       "promptls.leaveOneOut",
@@ -132,7 +134,7 @@ async function leaveOneOut(argument: CommandArgument, context: CommandContext): 
     // Not awaited: the message may stand for long.
     void vscode.window.showInformationMessage(`promptls: ${result.message}`);
   } catch (error) {
-    if (await showFailure(wordsOf(error), keys)) {
+    if (await showFailure(wordsOf(error), context)) {
       await leaveOneOut(argument, context);
     }
   }
@@ -140,7 +142,7 @@ async function leaveOneOut(argument: CommandArgument, context: CommandContext): 
 
 /** Makes a test data set with progress that can be cancelled, and opens it. */
 async function generateDataset(argument: DatasetArgument, context: CommandContext): Promise<void> {
-  const { session, keys } = context;
+  const { session } = context;
   try {
     const made = await session.executeWithProgress<MadeDataset>("promptls.generateDataset", argument, "Making test data");
     if (made.uri !== "" && !made.uri.endsWith(".parquet")) {
@@ -153,17 +155,21 @@ async function generateDataset(argument: DatasetArgument, context: CommandContex
       void vscode.window.showInformationMessage(`promptls: ${made.message}`);
     }
   } catch (error) {
-    if (await showFailure(wordsOf(error), keys)) {
+    if (await showFailure(wordsOf(error), context)) {
       await generateDataset(argument, context);
     }
   }
 }
 
 /** A run that lacks a key is one step from having it; returns whether it has one now, and can be tried again. */
-async function showFailure(message: string, keys: Keys): Promise<boolean> {
+async function showFailure(message: string, { keys, log }: CommandContext): Promise<boolean> {
   const lacking = /^(.*the environment variable `(\w+)` is not set)/s.exec(message);
   if (lacking?.[1] === undefined || lacking[2] === undefined) {
-    await vscode.window.showErrorMessage(`promptls: ${message}`);
+    log.error(message);
+    // VS Code cuts a message short that has no button, and the end says what to do.
+    if ((await vscode.window.showErrorMessage(`promptls: ${message}`, SHOW_LOG)) === SHOW_LOG) {
+      log.show();
+    }
     return false;
   }
   const answer = await vscode.window.showErrorMessage(

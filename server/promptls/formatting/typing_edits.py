@@ -36,8 +36,9 @@ def edits_after_brace(source: Source, offset: int) -> tuple[Edit, ...]:
     keyword = _open_block(source, offset - len(tag.text))
     if keyword is None:
         return ()
-    place = start + tag.span.start + bare.end(1)
-    return (Edit(Span(place, place + len("end")), f"end{keyword}"),)
+    begin, end = start + tag.span.start, start + tag.span.end
+    inside = Span(begin + len(bare[1].rstrip()), end - len(bare[2].lstrip()))
+    return (Edit(inside, f" end{keyword} "),)
 
 
 def edits_after_newline(source: Source, offset: int) -> tuple[Edit, ...]:

@@ -9,7 +9,7 @@ import { loadPage, panelBeside, preparePanel } from "../page";
 import type { Session } from "../session";
 import { RunsElsewhere } from "./elsewhere";
 import { type FromPage, type Page, QUESTIONS, type RunningRun, type ToPage } from "./messages";
-import type { ResultsArguments, ResultsView } from "./view";
+import type { NoResults, ResultsArguments, ResultsView } from "./view";
 
 const VIEW = "promptls.results";
 const TITLE = "Results";
@@ -102,7 +102,7 @@ export class ResultsPanel implements vscode.Disposable {
     // Long tables take their time: what the manifests say is there at once.
     const ask = async (quick: boolean): Promise<void> => {
       try {
-        const view = await this.#session.execute<ResultsView>("promptls.showResults", { ...this.#argument, quick });
+        const view = await this.#session.execute<ResultsView | NoResults>("promptls.showResults", { ...this.#argument, quick });
         if (number === this.#asked) {
           await this.#show(view);
         }
@@ -120,7 +120,11 @@ export class ResultsPanel implements vscode.Disposable {
     }
   }
 
-  async #show(view: ResultsView): Promise<void> {
+  async #show(view: ResultsView | NoResults): Promise<void> {
+    if ("prompt" in view) {
+      this.#post({ type: "nothing", prompt: view.prompt, name: view.name });
+      return;
+    }
     const newest = view.history.at(-1)?.path;
     const shown = view.runs.at(-1)?.path;
     if (this.#isNewest && newest !== undefined && newest !== shown) {

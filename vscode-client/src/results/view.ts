@@ -8,6 +8,13 @@ export interface ResultsArguments {
   against?: string[];
 }
 
+/** A prompt that has not been run yet. */
+export interface NoResults {
+  runs: [];
+  prompt: string;
+  name: string;
+}
+
 /** Runs side by side: each is compared with the first, and the last is shown. */
 export interface ResultsView {
   runs: Run[];

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import type { CommittedAnswer, Rendering } from "../../protocol";
-import { count, signed } from "../shared/format";
+import { count, sentence, signed } from "../shared/format";
 import { Pieces } from "../shared/pieces";
 import { aroundChanges, compareTexts } from "../shared/textDiff";
 import { compareParts, type PartChange } from "./compare";
@@ -41,7 +41,7 @@ export function DiffView({ rendering }: { rendering: Rendering }) {
   }, [uri, chosen, sample?.name, sample?.row]);
   const found = answer.value;
   if (failure !== "") {
-    return <p class="empty">{failure}</p>;
+    return <p class="empty">{sentence(failure)}</p>;
   }
   if (found === undefined) {
     return <p class="empty">Rendering the last commit …</p>;

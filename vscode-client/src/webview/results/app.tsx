@@ -1,7 +1,7 @@
 /** The page: which run, and what is shown of it. */
 
 import { LiveRegion } from "../shared/announce";
-import { baseName, count } from "../shared/format";
+import { baseName, count, sentence } from "../shared/format";
 import { Icon } from "../shared/icons";
 import { tabId, Tabs } from "../shared/tabs";
 import { Classes } from "./classes";
@@ -21,7 +21,7 @@ export function App() {
     <main class={isBusy.value ? "results busy" : "results"} aria-busy={isBusy.value}>
       {failure.value === "" ? null : (
         <div class="failure lonely" role="alert">
-          <p>{failure.value}</p>
+          <p>{sentence(failure.value)}</p>
           {shown === undefined ? null : (
             <button
               type="button"

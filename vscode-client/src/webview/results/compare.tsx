@@ -97,7 +97,7 @@ function One({ found }: { found: RunComparison }) {
       <p class="names">
         <bdi>{found.beforeName}</bdi> → <bdi>{found.afterName}</bdi>
         <span class="muted">
-          {" "}
+          {", "}
           {count(found.pairs, "row")} in both; scores that got better {grouped(found.better)}, worse {grouped(found.worse)}
         </span>
       </p>

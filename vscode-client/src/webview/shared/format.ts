@@ -26,6 +26,11 @@ export function percent(share: number): string {
   return `${value > 0 && value < 10 ? value.toFixed(1).replace(/\.0$/, "") : value.toFixed(0)} %`;
 }
 
+/** A message that stands alone, with a capital at its beginning. */
+export function sentence(message: string): string {
+  return message.charAt(0).toUpperCase() + message.slice(1);
+}
+
 /** The last piece of a path or URI, decoded. */
 export function baseName(path: string): string {
   const name = path.split(/[\\/]/).at(-1) ?? path;
