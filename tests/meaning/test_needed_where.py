@@ -39,6 +39,8 @@ def needed_where(shape: Shape) -> str:
          "`role` is not 'a' and `x` is not 2"),
         ("{% if m.role == 'a' and m.x == 2 %}{{ m.k }}{% endif %}", "`role` is 'a' and `x` is 2"),
         ("{% if m.of.kind == 'a' %}{{ m.k }}{% endif %}", "`of.kind` is 'a'"),
+        ("{% if m is mapping and m.role == 'a' %}{{ m.k }}{% endif %}", "`role` is 'a'"),
+        ("{% if m.of and m.of.kind == 'a' %}{{ m.k }}{% endif %}", "`of.kind` is 'a'"),
         ("{% set role = m.role %}{% if role == 'a' %}{{ m.k }}{% endif %}", "`role` is 'a'"),
         ("{% if m.role == 'a' %}{{ m.k }}{% endif %}{% if m.role == 'b' %}{{ m.k }}{% endif %}",
          "`role` is 'a'; `role` is 'b'"),
@@ -110,6 +112,9 @@ def test_a_loop_over_selected_elements_says_what_they_are() -> None:
         ("{{ x | join if x is defined else 1 }}", False),
         ("{% if x %}{{ x.strip() }}{% endif %}", True),
         ("{{ m.get('x', []) | join }}", False),
+        ("{% if 'x' in m %}{{ m.x | join }}{% endif %}", False),
+        ("{% if 'x' not in m %}1{% else %}{{ m['x'] | join }}{% endif %}", False),
+        ("{% if 'x' in m %}{{ m.x }}{% endif %}", True),
     ],
 )
 def test_null_is_taken_where_it_renders(text: str, takes: bool) -> None:
@@ -117,3 +122,18 @@ def test_null_is_taken_where_it_renders(text: str, takes: bool) -> None:
     shape = shapes["x"] if "x" in shapes else dict(shapes["m"].keys)["x"]
     assert shape.optional
     assert shape.refuses_null is not takes
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{{ x + y + 'a' }}", {"x": "text", "y": "text"}),
+        ("{{ 'a' + x + y }}", {"x": "text", "y": "text"}),
+        ("{{ x + (y | trim) }}", {"x": "text", "y": "text, number or boolean"}),
+        ("{{ x + y | string + 'a' }}", {"x": "text", "y": "text, number or boolean"}),
+        ("{{ x + (y + 1) }}", {"x": "number", "y": "number"}),
+        ("{{ x + y }}", {"x": "any", "y": "any"}),
+    ],
+)
+def test_a_sum_says_what_its_terms_are(text: str, expected: dict[str, str]) -> None:
+    assert {name: shape.words for name, shape in shapes_of(text).items()} == expected

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -31,7 +31,7 @@ def conditions_of(test: Expression, *, holds: bool = True) -> Conditions:
             return conditions_of(operand, holds=holds is bool(len(rest) % 2))
         case Operation(operators=("and" | "or" as word, *_), operands=operands):
             each = [conditions_of(operand, holds=holds) for operand in operands]
-            return _all(each) if (word == "and") is holds else _any(each)
+            return _all(each, operands if holds else ()) if (word == "and") is holds else _any(each)
         case Operation(operators=("==" | "!=" as word,), operands=(left, right)):
             is_among = (word == "==") is holds
             return _about(left, right, is_among=is_among) or _about(right, left, is_among=is_among)
@@ -131,10 +131,24 @@ def _constants(node: Expression) -> frozenset[object] | None:
     return None
 
 
-def _all(each: list[Conditions]) -> Conditions:
-    """What holds where all of some conditions do."""
+def _all(each: list[Conditions], operands: Sequence[Expression]) -> Conditions:
+    """What holds where all of some conditions do, which the `operands` of an `and` say."""
     found = tuple([condition for conditions in each for condition in conditions])
-    return found if all(each) else tuple([condition._replace(is_partial=True) for condition in found])
+    unknown = [operand for conditions, operand in zip(each, operands, strict=False) if not conditions]
+    if all(each) or (operands and all(_is_implied(operand, found) for operand in unknown)):
+        return found
+    return tuple([condition._replace(is_partial=True) for condition in found])
+
+
+def _is_implied(operand: Expression, found: Conditions) -> bool:
+    """Whether a condition asks for no more than that there is the mapping whose value is compared."""
+    is_test = isinstance(operand, Test) and operand.name in {"mapping", "defined"}
+    path = path_of(operand.target if isinstance(operand, Test) and is_test else operand)
+    return bool(path) and all(
+        len(path) < len(condition.path)
+        and all(step.key == other.key for step, other in zip(path, condition.path, strict=False))
+        for condition in found
+    )
 
 
 def _any(each: list[Conditions]) -> Conditions:

@@ -133,8 +133,22 @@ def _beside(operator: str, other: Expression, own: Expression, *, is_right: bool
     if operator == "%":
         return NUMBER if known is NUMBER and not is_right else UNKNOWN
     if operator == "+":
-        return known or (LIST if isinstance(other, Collection) and other.kind == "list" else UNKNOWN)
+        is_list = isinstance(other, Collection) and other.kind == "list"
+        return known or _summed(other) or (LIST if is_list else UNKNOWN)
     return UNKNOWN
+
+
+def _summed(node: Expression) -> Shape | None:
+    """The text or number that an expression certainly gives to a sum; None where it may give another type."""
+    match node:
+        case Filter(name=name) if name in TEXT_FILTERS:
+            return TEXT
+        case Operation(operators=("~",)):
+            return TEXT
+        case Operation(operators=("+",), operands=(left, right)):
+            return _constant_shape(left) or _constant_shape(right) or _summed(left) or _summed(right)
+        case _:
+            return None
 
 
 def _constant_shape(node: Expression) -> Shape | None:

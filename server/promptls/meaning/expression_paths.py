@@ -132,6 +132,8 @@ def asked_for(test: Expression) -> tuple[Path, ...]:
             return tuple(path for operand in operands for path in asked_for(operand))
         case Operation(operators=("not", *rest), operands=(operand,)) if not len(rest) % 2:
             return refused_by(operand)
+        case Operation(operators=("in",), operands=(Constant(value=str() as key), target)):
+            return (*_some(path_of(target)), *_holding(target, key))
         case Operation(operators=("==" | ">" | ">=" | "in",), operands=operands):
             return _sized(*operands)
         case Operation(operators=("!=",), operands=(first, Constant(value=value))) if value in _EMPTY:
@@ -155,12 +157,19 @@ def refused_by(test: Expression) -> tuple[Path, ...]:
             return tuple(path for operand in operands for path in refused_by(operand))
         case Operation(operators=("==",), operands=(first, Constant(value=value))) if value in _EMPTY:
             return _sized(first)
+        case Operation(operators=("not in",), operands=(Constant(value=str() as key), target)):
+            return _holding(target, key)
         case Test(name="none", target=target):
             return _some(path_of(target))
         case Test(name="undefined", target=target):
             return _some(_keeping_null(path_of(target)))
         case _:
             return ()
+
+
+def _holding(target: Expression, key: str) -> tuple[Path, ...]:
+    """The value under a key of a mapping that has it."""
+    return _some(_keeping_null(extended(path_of(target), Step(key))))
 
 
 def _keeping_null(path: Path) -> Path:

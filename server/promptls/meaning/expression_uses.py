@@ -182,7 +182,9 @@ class ExpressionUses:
             case Operation(operators=("and" | "or" | "not" as word, *_)):
                 self._logic(node, None if word == "not" else shape)
             case Operation():
-                for operand, needed in zip(node.operands, operand_shapes(node), strict=True):
+                is_sum = node.operators == ("+",) and shape.kind in {"text", "number"}
+                for operand, asked in zip(node.operands, operand_shapes(node), strict=True):
+                    needed = shape if is_sum and asked is UNKNOWN else asked
                     self.use(operand, needed, operand_need(node, needed))
                 self._comparison(node)
             case Conditional():

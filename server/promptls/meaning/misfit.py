@@ -24,7 +24,7 @@ def misfit(name: str, used: Shape, given: Shape) -> str | None:
     if given == NOTHING:
         fails = used.kind == "list" and (used.refuses_null or not used.optional)
         return f"`{name}` is null, and is used as {used.words}" if fails else None
-    if used.optional and is_false(given):
+    if used.optional and not used.refuses_null and is_false(given):
         return None
     if given.kind not in _WORDS or used.kind in {"unknown", "any", "scalar", "text", "number", "boolean"}:
         return None
@@ -78,8 +78,14 @@ def _inside(name: str, used: Shape, given: Shape) -> str | None:
             return None
         return misfit(f"{name}[…]", used.element, given.element)
     own = dict(given.keys)
+    written = dict(used.keys)
+    if used.element is not None:
+        for key in sorted(own.keys() - written.keys()):
+            said = misfit(f"{name}[…]", used.element, own[key])
+            if said is not None:
+                return said
     is_open = given.element is not None
-    unread = own.keys() - dict(used.keys).keys()
+    unread = own.keys() - written.keys()
     for key, below in used.keys:
         if key in own:
             fits = not is_used(below, own, is_open=is_open)
