@@ -12,6 +12,7 @@ from support.cases import cases
 from support.fixture import MAIN, check_findings, check_fix, parse
 
 CASES = cases("experiments")
+UNUSUAL = cases("unusual_experiments") | cases("unusual_headers")
 RULES = {
     "unknown-dataset",
     "missing-dataset-column",
@@ -31,6 +32,71 @@ def test_experiments_are_checked(fixture: str, rule: str, tmp_path: Path) -> Non
     of_rule = [line for line in lines if not any(other in line for other in others)]
 
     check_findings("".join(of_rule), rule, tmp_path)
+
+
+@pytest.mark.parametrize("fixture", UNUSUAL.values(), ids=UNUSUAL)
+def test_what_is_declared_is_checked_however_it_is_written(fixture: str, tmp_path: Path) -> None:
+    lines = fixture.splitlines(keepends=True)
+    for rule in sorted(RULES | {"invalid-header"}):
+        others = [f"^ {other}:" for other in (RULES | {"invalid-header"}) - {rule}]
+        of_rule = [line for line in lines if not any(other in line for other in others)]
+        check_findings("".join(of_rule), rule, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\xef\xbb\xbftext,expected\na,b\n", None),
+        (b"text,expected\r\na,b\r\n", None),
+        (b"\xef\xbb\xbf", "`a.csv` cannot be read: the data set is empty"),
+        (
+            "text,expected\ncaf\u00e9,b\n".encode("latin-1"),
+            "`a.csv` cannot be read: the data set is not UTF-8: byte 0xe9 is not valid there",
+        ),
+        (
+            "text,expected\na,b\n".encode("utf-16"),
+            "`a.csv` cannot be read: the data set is not UTF-8: byte 0xff is not valid there",
+        ),
+    ],
+)
+def test_a_data_set_is_read_in_its_encoding(content: bytes, message: str | None, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(content)
+    mark = f"           ^^^^^ unknown-dataset: {message}\n" if message else ""
+
+    check_findings(
+        "{#---\ninput_keys: [text]\nexperiments:\n  t:\n    metrics: [exact_match]\n"
+        f"    dataset: a.csv\n{mark and '  ' + mark}---#}}\n- name: a\n  content: {{{{ text }}}}\n",
+        "unknown-dataset",
+        tmp_path,
+    )
+
+
+FIXES = {
+    "{model: echo}": "{models: [echo]}",
+    "{models: echo}": "{models: [echo]}",
+    "{models: [openai/gpt-4o]}": "{models: [openai:gpt-4o]}",
+    "{models: ['openai: gpt-4o']}": "{models: ['openai:gpt-4o']}",
+    "{metrics: [metrics::plain]}": "{metrics: [metrics.py:plain]}",
+    "{metrics: ['metrics.py:tone']}": "{metrics: ['metrics.py:tone_metric']}",
+    "{metrics: ['metrics.py:plain'], thresholds: {metrics.py:plain: 1}}": (
+        "{metrics: ['metrics.py:plain'], thresholds: {plain: 1}}"
+    ),
+    "{json_schema: {type: [string, nul]}}": "{json_schema: {type: [string, 'null']}}",
+}
+
+
+@pytest.mark.parametrize("written", FIXES)
+def test_a_mistake_in_an_experiment_is_mended(written: str, tmp_path: Path) -> None:
+    def prompt(experiment: str) -> str:
+        return (
+            "-- t.csv --\ntext,expected\n-- metrics.py --\ndef plain(response): ...\n"
+            '@discrete_metric(name="tone")\ndef tone_metric(response): ...\n'
+            f"-- {MAIN} --\n{{#---\nexperiments:\n  t: {{dataset: t.csv, {experiment[1:]}\n---#}}\n"
+            "- name: a\n  content: {{ text }}\n"
+        )
+
+    check_fix(prompt(written), prompt(FIXES[written]), root=tmp_path)
+    check_findings(prompt(FIXES[written]), None, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ THRESHOLDS = """\
 @discrete_metric(name="politeness", allowed_values=["yes", "no"])
 def polite(response): ...
 
-made = [polite]
+made = polite
 -- rows.csv --
 id,expected
 -- main.yml.j2 --
@@ -85,7 +85,22 @@ MARK
         ("[exact_match]", "exact_match", ""),
         ("[mine]", "mine", ""),
         ("['own.py:polite']", "politeness", ""),
-        ("['own.py:polite']", "polite", ""),
+        (
+            "['own.py:polite']",
+            "polite",
+            (
+                "                 ^^^^^^ unknown-metric: the experiment has no metric `polite`; "
+                "did you mean `politeness`?"
+            ),
+        ),
+        (
+            "['own.py:polite']",
+            "own.py:polite",
+            (
+                "                 ^^^^^^^^^^^^^ unknown-metric: the experiment has no metric "
+                "`own.py:polite`; did you mean `politeness`?"
+            ),
+        ),
         ("['own.py:made']", "anything", ""),
         (
             "[mine, exact_match]",

@@ -8,6 +8,7 @@ import pytest
 from promptls.rendering.file_rendering import FileRendering, RowTokens
 from promptls.rules.check_rendering import check_rendering
 from promptls.rules.rule import Finding
+from support.cases import cases
 from support.fixture import check_findings, check_fix, opened
 from support.rendered import rendered
 
@@ -122,6 +123,14 @@ def test_what_a_rendering_shows_is_found(fixture: str) -> None:
 def test_a_rendering_that_is_right_has_no_finding(fixture: str) -> None:
     snapshot, _ = opened(fixture)
     assert check_rendering(snapshot, MAIN, rendered(snapshot, MAIN)) == ()
+
+
+PREFIXES = cases("unstable_prefix")
+
+
+@pytest.mark.parametrize("fixture", PREFIXES.values(), ids=PREFIXES)
+def test_the_beginning_of_a_prompt_ends_where_an_input_is_printed(fixture: str) -> None:
+    check_findings(fixture, "unstable-prefix")
 
 
 FIXES = {

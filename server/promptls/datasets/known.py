@@ -12,6 +12,8 @@ from promptls.text.file_stamp import kept_by_file, stamp_of
 
 MOST_BYTES: Final = 2_000_000
 """Files above this size are not read whole while somebody types."""
+MOST_BYTES_FOR_ROWS: Final = 500_000
+"""Files up to this size are read whole to find rows that cannot be read."""
 
 
 class KnownColumns(NamedTuple):
@@ -33,6 +35,11 @@ def known_columns(path: Path) -> KnownColumns:
     return _columns(path)
 
 
+def known_failure(path: Path) -> Failure | None:
+    """What reading all rows of the data set fails with; None for files above `MOST_BYTES_FOR_ROWS`."""
+    return _failure(path) if _is_read_whole(path, MOST_BYTES_FOR_ROWS) else None
+
+
 def rows_by_values(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, ...], Place]:
     """The first row with each combination of values in these columns, as text without white space around.
 
@@ -51,9 +58,9 @@ def as_text(value: Any) -> str:
     return str(value).strip()
 
 
-def _is_read_whole(path: Path) -> bool:
+def _is_read_whole(path: Path, most: int = MOST_BYTES) -> bool:
     stamp = stamp_of(path)
-    return stamp is not None and stamp.size <= MOST_BYTES
+    return stamp is not None and stamp.size <= most
 
 
 @kept_by_file(64)
@@ -62,6 +69,16 @@ def _columns(path: Path) -> KnownColumns:
         return KnownColumns(tuple(open_dataset(path).columns), None)
     except Failure as failure:
         return KnownColumns((), failure)
+
+
+@kept_by_file(64)
+def _failure(path: Path) -> Failure | None:
+    try:
+        for _ in open_dataset(path).rows():
+            pass
+    except Failure as failure:
+        return failure
+    return None
 
 
 @kept_by_file(16)

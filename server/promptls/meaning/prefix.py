@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from textwrap import dedent
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from promptls.meaning.made_of import named_in, names_made_of
+from promptls.meaning.made_of import called_in, named_in, names_made_of
 from promptls.meaning.parts import Part, chunk_items
 from promptls.meaning.references import TemplateReference, template_references
 from promptls.meaning.template import Template
+from promptls.meaning.unsent_tags import held_tags, unsent_spans
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text
-from promptls.text.lines import line_end
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
 from promptls.text.span import Span
 
 
@@ -49,8 +49,6 @@ class _Piece(NamedTuple):
     asked: tuple[str, ...] = ()
 
 
-_UNSENT: Final = frozenset({"name", "truncation_priority", "expected_template_data_keys", "tokens"})
-
 Included: TypeAlias = Callable[[TemplateReference], Template | None]
 """The template that an include leads to."""
 
@@ -74,16 +72,18 @@ def unstable_prefixes(
     asking: tuple[Span, str] | None = None
     fixed: list[str] = []
     asked: list[str] = []
-    depth = 0
+    depth = held = 0
     for start, chunk in zip(template.source.starts, template.source.chunks, strict=False):
         references = template_references(chunk)
+        own = held_tags(chunk)
+        held_to, held = own.closed_at if held > 0 else 0, held + own.still_open
         if found is None and asking is None and not references and not _reads(chunk, changing):
             depth += _opened(chunk)
             continue
         texts: list[str] = []
         ahead: list[str] = []
         for piece in _with_included(chunk, included, (template,)) if depth == 0 else _pieces(chunk):
-            if found is None:
+            if found is None and piece.tag.start >= held_to:
                 found = _first(piece.names, changing, piece.tag.shifted(start))
                 if asking is None and depth == 0:
                     asking = _first(piece.asked, changing, piece.tag.shifted(start))
@@ -183,12 +183,13 @@ def _step(chunk: Chunk, index: int) -> int:
 def _pieces(chunk: Chunk) -> tuple[_Piece, ...]:
     """The fixed texts of the chunk's contents outside of its blocks, and the tags that print names."""
     spans = sorted(scalar.span for part in chunk_items(chunk).parts for scalar in _contents(part))
-    unsent = _unsent(chunk)
+    unsent = unsent_spans(chunk, spans)
+    held = held_tags(chunk).tags
     pieces: list[_Piece] = []
     depth = 0
     position = 0
     for index, tag in enumerate(chunk.tags):
-        is_sent = not any(span.start <= tag.span.start < span.end for span in unsent)
+        is_sent = index not in held and not any(span.start <= tag.span.start < span.end for span in unsent)
         asked: tuple[str, ...] = ()
         if depth == 0:
             pieces += _texts_between(chunk, spans, position, tag.span.start)
@@ -199,16 +200,6 @@ def _pieces(chunk: Chunk) -> tuple[_Piece, ...]:
     if depth == 0:
         pieces += _texts_between(chunk, spans, position, len(chunk.text))
     return tuple(pieces)
-
-
-def _unsent(chunk: Chunk) -> list[Span]:
-    """The lines of keys whose values the model never gets, such as a part's name."""
-    return [
-        Span(entry.key.span.end, line_end(chunk.text, entry.key.span.end))
-        for part in chunk_items(chunk).parts
-        for entry in part.entries
-        if key_text(entry) in _UNSENT
-    ]
 
 
 def _texts_between(chunk: Chunk, spans: list[Span], start: int, end: int) -> Iterator[_Piece]:
@@ -233,7 +224,7 @@ def _texts(node: Node | None) -> Iterator[Scalar]:
 
 
 def _printed(chunk: Chunk, index: int) -> tuple[str, ...]:
-    """The names that a tag prints, or that a loop goes over; those that are only called are left out."""
+    """The names that a tag prints, or that a loop goes over; a macro that it calls is `name()`."""
     tag = chunk.tags[index]
     if tag.kind == "output":
         expressions = tag_tree(tag).statement.expressions
@@ -241,7 +232,7 @@ def _printed(chunk: Chunk, index: int) -> tuple[str, ...]:
         expressions = tag_tree(tag).statement.expressions[:1]
     else:
         return ()
-    return named_in(expressions)
+    return (*named_in(expressions), *called_in(expressions))
 
 
 def _asked(chunk: Chunk, index: int, spans: list[Span]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from promptls.meaning.template import Template
 from promptls.rules.rule import Edit, FileContext, Finding, Fix
 from promptls.syntax.yaml.nodes import Mapping
-from promptls.text.nearest import nearest
+from promptls.text.nearest import is_close, nearest
 from promptls.text.span import Span
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def name_span(template: Template, name: str) -> Span | None:
 
 def _changed_to(context: FileContext, span: Span, meant: str) -> Fix:
     """The fix that puts another value in the place of one, between the same quotes."""
-    quote = context.template.source.slice(Span(span.start, span.start + 1))
-    text = f"{quote}{meant}{quote}" if quote in {"'", '"'} else meant
-    return Fix(f"Change to `{meant}`", (Edit(span, text),), preferred=True)
+    written = context.template.source.slice(span)
+    quote = written[:1] if written[:1] in {"'", '"'} else ""
+    is_sure = is_close(written.strip("'\""), meant)
+    return Fix(f"Change to `{meant}`", (Edit(span, f"{quote}{meant}{quote}"),), preferred=is_sure)

@@ -1,17 +1,18 @@
-"""What is wrong with the JSON Schemas in `input_keys`: types that there are not, and misspelt keywords."""
+"""What is wrong with the JSON Schemas that a file declares: types that there are not, and misspelt keywords."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from promptls.meaning.object_data import holds_printed, plain_data
 from promptls.meaning.schema_error import schema_fault
 from promptls.rules.declared_types import plainly_fits
 from promptls.rules.misspelt import misspelt
-from promptls.rules.rule import Finding
-from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text, node_at
-from promptls.text.nearest import is_slip
+from promptls.rules.rule import Edit, Finding, Fix
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text, node_at, scalar_text
+from promptls.text.nearest import is_slip, nearest
 
 _TYPES: Final = ("string", "number", "integer", "boolean", "array", "object", "null")
 _KEYWORDS: Final = (
@@ -19,6 +20,27 @@ _KEYWORDS: Final = (
     "additionalProperties", "patternProperties", "minimum", "maximum", "minLength", "maxLength", "pattern",
     "minItems", "maxItems", "uniqueItems", "format", "title", "anyOf", "allOf", "oneOf",
 )  # fmt: skip
+
+
+def keywords_problems(schema: Node | None) -> Iterator[Finding]:
+    """The mistakes in one schema, such as that of the output."""
+    if schema is not None:
+        yield from _of_schema(schema)
+
+
+def _wrong_type(node: Node) -> Finding:
+    written = scalar_text(node) or ""
+    found = misspelt(node.span, f"JSON Schema has no type `{written}`", written, _TYPES)
+    return _quoted(found) if nearest(written, _TYPES) == "null" else found
+
+
+def _quoted(finding: Finding) -> Finding:
+    """The finding with quotes in its fix: `null` without them is no text in YAML."""
+    fixes = [
+        Fix(fix.title, tuple(Edit(edit.span, f"'{edit.text}'") for edit in fix.edits), fix.preferred)
+        for fix in finding.fixes
+    ]
+    return replace(finding, fixes=tuple(fixes))
 
 
 def schema_problems(inputs: Node | None) -> Iterator[Finding]:
@@ -52,9 +74,9 @@ def _of_schema(schema: Node) -> Iterator[Finding]:
         key, value = key_text(entry), entry.value
         if key == "type":
             for item in value.items if isinstance(value, Sequence) else (value,):
-                if isinstance(item, Scalar) and not item.span.is_empty() and item.text not in _TYPES:
-                    message = f"JSON Schema has no type `{item.text}`"
-                    yield misspelt(item.span, message, item.text, _TYPES)
+                is_known = not isinstance(item, Scalar) or item.dynamic or item.text in _TYPES
+                if not is_known and not item.span.is_empty():
+                    yield _wrong_type(item)
         elif key == "properties":
             yield from schema_problems(value)
         elif key in {"items", "additionalProperties"}:

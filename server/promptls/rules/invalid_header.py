@@ -37,30 +37,54 @@ input_keys: [text]
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
+from promptls.meaning.header import HeaderProblem
 from promptls.rules.aspects import declarations, files
-from promptls.rules.declared_schemas import schema_problems
+from promptls.rules.declared_experiments import Objection
+from promptls.rules.declared_schemas import keywords_problems, schema_problems
+from promptls.rules.near_paths import near_file
 from promptls.rules.rule import DECLARING_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.syntax.yaml.nodes import Mapping
+from promptls.text.nearest import is_close
 from promptls.workspace.contract import functions_path
 
 
 def check(context: FileContext) -> Iterator[Finding]:
     """What is wrong with the header."""
     for problem in context.template.declarations.problems:
-        fixes: tuple[Fix, ...] = ()
-        if problem.meant is not None:
-            edit = Edit(problem.span, problem.meant)
-            fixes = (Fix(f"Change to `{problem.meant}`", (edit,), preferred=True),)
-        yield Finding(problem.span, problem.message, fixes)
+        yield Finding(problem.span, problem.message, _fixes(context, problem))
     tree = context.template.declarations.tree
     yield from schema_problems(tree.merged("input_keys") if tree else None)
+    yield from keywords_problems(tree.merged("output_schema") if tree else None)
+    experiments = tree.merged("experiments") if tree else None
+    for entry in experiments.entries if isinstance(experiments, Mapping) else ():
+        if isinstance(entry.value, Mapping):
+            yield from keywords_problems(entry.value.value("json_schema"))
     yield from _unknown_encoding(context)
     span = context.template.declarations.value_span("functions")
     functions = context.template.declarations.settings.functions
     if span is not None and functions:
         path = functions_path(context.snapshot, context.path)
         if path is not None and not context.snapshot.exists(path):
-            yield Finding(span, f"there is no file `{functions}` beside this template")
+            meant = near_file(Path(path), functions, (".py",))
+            yield Objection(f"there is no file `{functions}` beside this template", meant).finding(
+                context, span
+            )
+
+
+def _fixes(context: FileContext, problem: HeaderProblem) -> tuple[Fix, ...]:
+    """The key that is meant, and brackets around a single value that has to stand in a list."""
+    edits = [Edit(problem.span, problem.meant)] if problem.meant is not None else []
+    if problem.listed is not None:
+        written = context.template.source.slice(problem.listed)
+        if "\n" in written or set(written) & set(",[]{}"):
+            return ()
+        edits.append(Edit(problem.listed, f"[{written}]"))
+    if problem.meant is None:
+        return (Fix("Put it into a list", tuple(edits), preferred=True),) if edits else ()
+    is_sure = is_close(context.template.source.slice(problem.span).strip("'\""), problem.meant)
+    return (Fix(f"Change to `{problem.meant}`", tuple(edits), preferred=is_sure),)
 
 
 def _unknown_encoding(context: FileContext) -> Iterator[Finding]:

@@ -51,12 +51,15 @@ samples: samples.json
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.meaning.given import given_value
 from promptls.meaning.kind import Kind
 from promptls.meaning.misfit import lacking, misfit_by_name
+from promptls.rules.declared_experiments import Objection
 from promptls.rules.declared_types import declared_types, is_of_type
+from promptls.rules.near_paths import near_file
 from promptls.rules.needed_inputs import needed_inputs
 from promptls.rules.rule import FileContext, Finding, Rule
 from promptls.text.failure import Failure
@@ -74,6 +77,12 @@ def check(context: FileContext) -> Iterator[Finding]:
         return
     from promptls.rendering.samples import file_samples
 
+    named = context.template.declarations.settings.samples
+    file = Path(context.path).parent / named
+    if not file.exists():
+        meant = near_file(file, named, (".json", ".yml", ".yaml"))
+        yield Objection(f"there is no file `{named}` beside this prompt", meant).finding(context, span)
+        return
     try:
         samples = file_samples(context.template, context.path)
     except Failure as failure:

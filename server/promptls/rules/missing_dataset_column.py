@@ -54,6 +54,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from promptls.meaning.kind import Kind
 from promptls.rules.declared_experiments import DeclaredExperiment, declared_experiments
@@ -62,15 +63,42 @@ from promptls.rules.needed_inputs import needed_inputs
 from promptls.rules.rule import FileContext, Finding, Rule
 from promptls.text.nearest import did_you_mean
 
+_PARTING: Final = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The columns that data sets lack."""
+    found: list[Finding] = []
     for experiment in declared_experiments(context):
         columns = _columns(experiment)
         if columns is not None:
-            yield from _without_inputs(context, experiment, columns)
-            yield from _without_parameters(context, experiment, columns)
+            missing = [*_without_inputs(context, experiment, columns)]
+            missing += _without_parameters(context, experiment, columns)
+            is_one = bool(missing) and len(columns) == 1
+            found += (_parted(context, experiment, columns) if is_one else []) or missing
+    # Experiments that share what they declare, by an alias of YAML, have one mistake together.
+    yield from dict.fromkeys(found)
     yield from _of_project(context)
+
+
+def _parted(context: FileContext, experiment: DeclaredExperiment, columns: tuple[str, ...]) -> list[Finding]:
+    """A finding at a CSV file whose values are parted by something else than commas."""
+    span = experiment.span(context, "dataset")
+    mark = next((mark for mark in _PARTING if mark in columns[0]), None)
+    if span is None or mark is None or experiment.dataset.suffix.lower() != ".csv":
+        return []
+    message = (
+        f"the values in `{experiment.declared.dataset}` are parted by {_PARTING[mark]}, and not by commas"
+    )
+    return [Finding(span, message)]
+
+
+def _question(name: str, columns: tuple[str, ...]) -> str:
+    """The end of a message that tells of a column that is like one of this name."""
+    padded = next((column for column in columns if column.strip() == name), None)
+    if padded is not None:
+        return f"; its column `{padded}` has white space around its name"
+    return did_you_mean(name, columns)
 
 
 def _of_project(context: FileContext) -> Iterator[Finding]:
@@ -111,7 +139,7 @@ def _without_inputs(
     for name in needed_inputs(context, frozenset(columns)):
         named = experiment.declared.dataset
         message = f"`{named}` has no column `{name}`, which is an input of the prompt"
-        yield Finding(span, f"{message}{did_you_mean(name, columns)}")
+        yield Finding(span, f"{message}{_question(name, columns)}")
 
 
 def _without_parameters(
@@ -131,7 +159,7 @@ def _without_parameters(
                 message = f"`{dataset}` has no column for the parameter `{parameter}` of `{metric}`"
                 if parameter != name:
                     message = f"`{dataset}` has no column `{name}`, which is the `{parameter}` of `{metric}`"
-                yield Finding(span, f"{message}{did_you_mean(name.removeprefix('expected_'), columns)}")
+                yield Finding(span, f"{message}{_question(name.removeprefix('expected_'), columns)}")
 
 
 RULE = Rule(

@@ -17,6 +17,10 @@ _DECORATORS: Final = frozenset({"discrete_metric", "numeric_metric", "ranking_me
 """What may decorate a metric's function without changing what it takes."""
 
 
+_KEYS: Final = ("columns", "model")
+"""What a metric with options may have beside them."""
+
+
 class Taken(NamedTuple):
     """The parameters of a metric, without the models that it asks; `takes_any` where it takes others too."""
 
@@ -77,7 +81,7 @@ def wrong_options(metric: NamedMetric, folder: Path) -> Iterator[WrongOption]:
     for below, names in ((False, metric.options), (True, metric.columns)):
         for name in names:
             if name not in taken.names and name not in {"judge", "embedder"}:
-                meant = nearest(name, taken.names)
+                meant = nearest(name, taken.names if below else (*taken.names, *_KEYS))
                 listed = ", ".join(f"`{each}`" for each in taken.names)
                 message = f"`{metric.use}` takes no `{name}`"
                 yield WrongOption(name, message if meant else f"{message}: it takes {listed}", meant, below)

@@ -21,28 +21,33 @@ def wrong_thresholds(declared: ExperimentKey, folder: Path) -> Iterator[tuple[st
 
     None where a metric may have a name that only running its file would tell.
     """
-    missing = [name for name in declared.thresholds if name not in declared.metrics]
-    metrics: list[str] = []
+    ready = {metric for metric in declared.metrics if ":" not in metric}
+    missing = [name for name in declared.thresholds if name not in ready]
+    names: set[str] = set()
+    written: dict[str, str] = {}
     for metric in declared.metrics if missing else ():
-        names = _names(metric, folder)
-        if not names:
+        name = _name(metric, folder)
+        if name is None:
             return
-        metrics += names
+        names.add(name)
+        written |= {metric: name, metric.rpartition(":")[2]: name}
     for name in missing:
-        if name not in metrics:
-            yield name, Objection(f"the experiment has no metric `{name}`", nearest(name, metrics))
+        if name not in names:
+            meant = written.get(name) or nearest(name, names)
+            yield name, Objection(f"the experiment has no metric `{name}`", meant)
 
 
-def _names(metric: str, folder: Path) -> list[str]:
-    """The names that a metric may have; none where reading its file does not tell."""
+def _name(metric: str, folder: Path) -> str | None:
+    """The name of a metric in results; None where reading its file does not tell."""
     file, colon, attribute = metric.rpartition(":")
     if not colon:
-        return [metric]
+        return metric
     path = folder / file
     try:
         written = [match[2] for match in _NAME.finditer(path.read_text("utf-8"))]
     except (OSError, ValueError):
-        return []
-    functions = functions_in(str(path)) or ()
-    is_function = any(each.name == attribute and each.signature for each in functions)
-    return [attribute, *written] if is_function and all(written) else []
+        return None
+    function = next((each for each in functions_in(str(path)) or () if each.name == attribute), None)
+    if function is None or not function.signature or not all(written):
+        return None
+    return function.metric_name or attribute

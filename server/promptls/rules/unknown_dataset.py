@@ -3,8 +3,8 @@
 ## What it does
 
 Reports the `dataset` of an experiment in the file's header where there is no such file, where its
-ending is none of a data set, and where its columns cannot be read. The path counts from the prompt
-file's folder.
+ending is none of a data set, and where its columns cannot be read, or, in a file of up to half a
+megabyte, one of its rows. The path counts from the prompt file's folder.
 
 The data sets of experiments in the project's settings are looked at too: `promptls check`, `promptls doctor` and
 the editor's log say what is wrong in the settings.
@@ -61,18 +61,22 @@ from promptls.datasets.registry import SUFFIXES
 from promptls.rules.declared_experiments import Objection, declared_experiments
 from promptls.rules.near_paths import near_file
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.text.span import Span
 
 _ENDINGS: Final = (".csv", ".jsonl", ".ndjson", ".parquet")
 """The endings that only data sets have: other programs keep JSON files too."""
 
 
 def check(context: FileContext) -> Iterator[Finding]:
-    """The data sets that cannot be read."""
+    """The data sets that cannot be read, each where it is named."""
+    found: dict[Span, Objection] = {}
     for experiment in declared_experiments(context):
         span = experiment.span(context, "dataset")
         objection = dataset_objection(experiment.declared.dataset, experiment.dataset, "this prompt")
         if span is not None and objection is not None:
-            yield objection.finding(context, span)
+            found[span] = objection
+    for span, objection in found.items():
+        yield objection.finding(context, span)
 
 
 def dataset_objection(named: str, dataset: Path, beside: str) -> Objection | None:
@@ -80,18 +84,25 @@ def dataset_objection(named: str, dataset: Path, beside: str) -> Objection | Non
 
     `beside` says in words where its path counts from.
     """
-    from promptls.datasets.known import known_columns
+    from promptls.datasets.known import known_columns, known_failure
 
+    if not named.strip():
+        return Objection("no data set is named")
     if not dataset.is_file():
-        message = (
-            f"`{named}` is a folder" if dataset.is_dir() else f"there is no file `{named}` beside {beside}"
-        )
-        return Objection(message, _meant(dataset, named))
-    failure = known_columns(dataset).failure
+        message = f"there is no file `{named}` beside {beside}"
+        if "://" in named:
+            message = f"`{named}` is an address: a data set is a file"
+        elif dataset.is_dir():
+            message = f"`{named}` is a folder"
+        slashes = named.replace("\\", "/")
+        is_meant = slashes != named and (dataset.parent / slashes).is_file()
+        return Objection(message, slashes if is_meant else _meant(dataset, named))
+    failure = known_columns(dataset).failure or known_failure(dataset)
     if failure is None:
         return None
     line = f" in line {failure.place.line + 1}" if failure.place and failure.place.line is not None else ""
-    return Objection(f"`{named}` cannot be read{line}: {failure.message}")
+    remedy = f"; {failure.remedy}" if dataset.suffix.lower() not in SUFFIXES else ""
+    return Objection(f"`{named}` cannot be read{line}: {failure.message}{remedy}")
 
 
 def _meant(dataset: Path, named: str) -> str | None:

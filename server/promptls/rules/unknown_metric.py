@@ -56,25 +56,36 @@ experiments:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from promptls.rules.declared_experiments import Objection, declared_experiments
 from promptls.rules.named_metrics import named_metrics, wrong_options
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
 from promptls.rules.threshold_names import wrong_thresholds
 from promptls.syntax.yaml.nodes import Mapping
+from promptls.text.nearest import nearest
 from promptls.text.span import Span
-from promptls.workspace.module_names import names_of_module
+from promptls.workspace.module_names import names_of_module, plain_names
 from promptls.workspace.python_names import functions_in
 
 if TYPE_CHECKING:
     from promptls.settings.header import NamedMetric
 
 
+_BACKSLASH: Final = "\\"
+_MODULE_AND_NAME: Final = re.compile(r"([\w./\\-]+?)(?:\.py)?(?:::|[:.])(\w+)(?:\(\))?")
+"""A file's or module's name and a function's, as other tools put them together."""
+
+
 def check(context: FileContext) -> Iterator[Finding]:
-    """The names of metrics that lead to none."""
+    """The names of metrics that lead to none, each where it is named."""
+    yield from dict.fromkeys(_unknown(context))
+
+
+def _unknown(context: FileContext) -> Iterator[Finding]:
     settings = context.template.declarations.settings
     if not (settings.experiments or settings.metrics):
         return
@@ -132,19 +143,40 @@ def metric_objection(name: str, folder: Path, beside: str, named: Iterable[str] 
             return None
         if name.endswith(".py"):
             return Objection(f"`{name}` names no function: a metric of one's own is `file.py:function`")
+        own = _own_metric(name, folder)
+        if own is not None:
+            return Objection(f"a metric of one's own is `file.py:function`, and not `{name}`", own)
         return Objection.near(f"there is no metric `{name}`", name, [*named, *READY_METRICS])
     if not attribute:
         return Objection(f"`{name}` names no function: a metric of one's own is `file.py:function`")
     path = folder / file
+    if not path.is_file() and "\\" in file and (folder / file.replace("\\", "/")).is_file():
+        slashes = f"{file.replace(_BACKSLASH, '/')}:{attribute}"
+        return Objection(f"there is no file `{file}` beside {beside}", slashes)
     if not path.is_file():
         others = sorted(path.parent.glob("*.py")) if path.parent.is_dir() else []
         names = [f"{(Path(file).parent / other.name).as_posix()}:{attribute}" for other in others]
         return Objection.near(f"there is no file `{file}` beside {beside}", name, names)
+    functions = {
+        function.metric_name or function.name: function.name for function in functions_in(str(path)) or ()
+    }
+    if attribute in plain_names(str(path)):
+        return Objection(f"`{attribute}` of `{file}` is no function")
     known = names_of_module(str(path))
     if known is None or attribute in known:
         return None
-    functions = [f"{file}:{function.name}" for function in functions_in(str(path)) or ()]
-    return Objection.near(f"`{file}` has no `{attribute}`", name, functions)
+    meant = functions.get(attribute) or nearest(attribute, functions.values())
+    return Objection(f"`{file}` has no `{attribute}`", f"{file}:{meant}" if meant else None)
+
+
+def _own_metric(name: str, folder: Path) -> str | None:
+    """The metric of one's own that is meant where its file and function are put together in another way."""
+    match = _MODULE_AND_NAME.fullmatch(name)
+    if match is None:
+        return None
+    file = f"{match[1].replace('.', '/').replace(_BACKSLASH, '/')}.py"
+    functions = functions_in(str(folder / file)) or ()
+    return f"{file}:{match[2]}" if any(each.name == match[2] for each in functions) else None
 
 
 RULE = Rule(

@@ -59,6 +59,7 @@ from typing import TYPE_CHECKING
 from promptls.rules.declared_experiments import Objection, declared_experiments
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
 from promptls.text.failure import WrongUse
+from promptls.text.nearest import is_close, nearest
 
 if TYPE_CHECKING:
     from promptls.settings.header import NamedMetric
@@ -66,7 +67,11 @@ if TYPE_CHECKING:
 
 
 def check(context: FileContext) -> Iterator[Finding]:
-    """The names of models that lead to none."""
+    """The names of models that lead to none, each where it is named."""
+    yield from dict.fromkeys(_unknown(context))
+
+
+def _unknown(context: FileContext) -> Iterator[Finding]:
     for experiment in declared_experiments(context):
         for index, name in enumerate(experiment.declared.models):
             span = experiment.span(context, "models", index)
@@ -113,8 +118,37 @@ def model_objection(name: str, project: Project) -> Objection | None:
         find_model(name, project.models)
     except WrongUse as refused:
         known = [*project.models, *(f"local:{model}" for model in LOCAL_MODELS), "echo"]
-        return Objection.near(refused.message, name, known)
+        found = Objection.near(refused.message, name, known)
+        is_settled = name in project.models or found.meant is not None
+        return found if is_settled else _badly_written(name) or found
+    model = name.partition(":")[2]
+    if name not in project.models and model != model.strip():
+        return Objection(f"the name of the model in `{name}` begins or ends with a space", _joined(name))
     return None
+
+
+def _badly_written(name: str) -> Objection | None:
+    """What is wrong with a name that says in another way which model it means; None where it does not."""
+    from promptls.models.registry import PROVIDERS
+
+    if name in PROVIDERS:
+        return Objection(f"`{name}` is a provider: a model is named `{name}:` and the provider's name for it")
+    provider, mark, model = next(
+        (found for sign in ":/" if (found := name.partition(sign))[1]), (name, "", "")
+    )
+    if not mark:
+        return Objection(
+            f"there is no model `{name}`: it is one of the project's `models`, or `provider:model`"
+        )
+    known = nearest(provider.replace("_", ""), PROVIDERS)
+    meant = f"{known}:{model.strip()}"
+    if not model.strip() or meant == name or known is None or not is_close(provider.replace("_", ""), known):
+        return None
+    return Objection(f"there is no model `{name}`", meant)
+
+
+def _joined(name: str) -> str:
+    return ":".join(each.strip() for each in name.split(":", 1))
 
 
 RULE = Rule(

@@ -11,6 +11,8 @@ from promptls.workspace.disk import read_text
 
 _UNSEEN: Final = frozenset({"globals", "exec", "setattr"})
 """Functions that bind names which are not written out."""
+_DATA: Final = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.JoinedStr)
+"""Expressions that give no function."""
 
 
 @kept_by_file(64)
@@ -32,6 +34,24 @@ def names_of_module(path: str) -> frozenset[str] | None:
     except RecursionError:
         return None
     return None if found & {"*", "__getattr__"} else found
+
+
+@kept_by_file(64)
+def plain_names(path: str) -> frozenset[str]:
+    """The names that importing the file at `path` certainly binds to a class, or to plain data."""
+    text = read_text(path)
+    try:
+        tree = ast.parse(text or "")
+        bound = [*_bound(tree.body)]
+    except (SyntaxError, ValueError, RecursionError):
+        return frozenset()
+    found = set()
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and not node.decorator_list:
+            found.add(node.name)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, _DATA):
+            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return frozenset(name for name in found if bound.count(name) == 1)
 
 
 def _bound(body: list[ast.stmt]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.settings.setting_words import first_without_name, names_at, unknown_words, wrong_words
+from promptls.meaning.setting_words import first_without_name, names_at, unknown_words, wrong_words
 from promptls.settings.valid_part import valid_part
 from promptls.text.failure import FilePlace
 from promptls.text.lines import line_starts, place_of
@@ -147,8 +147,8 @@ def project_in(file: Path, text: str) -> ProjectFile | None:
         tool = values.get("tool")
         section = tool.get("promptls") if isinstance(tool, dict) else None
         if not isinstance(section, dict):
-            problem = _misplaced(file, text, values)
-            return problem and ProjectFile(file.parent, file, Project(), (problem,), text)
+            misplaced = _misplaced(file, text, values)
+            return ProjectFile(file.parent, file, Project(), (misplaced,), text) if misplaced else None
         values = section
     settings, problems = _validated(values, file, text)
     return ProjectFile(file.parent, file, settings, problems, text)

@@ -13,7 +13,8 @@ from promptls.workspace.disk import read_text
 class PythonFunction(NamedTuple):
     """A function at the top level of a file: its signature, its docstring, and its line from 0.
 
-    `parameters` is empty where `signature` is; `decorators` are the names of what decorates it.
+    `parameters` is empty where `signature` is; `decorators` are the names of what decorates it, and
+    `metric_name` is the text that one of them is given as `name`.
     """
 
     name: str
@@ -22,6 +23,7 @@ class PythonFunction(NamedTuple):
     line: int
     parameters: tuple[Taken, ...] = ()
     decorators: tuple[str, ...] = ()
+    metric_name: str | None = None
 
 
 @kept_by_file(64)
@@ -61,7 +63,15 @@ def _function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> PythonFunction:
         node.lineno - 1,
         _parameters(node.args),
         tuple(name for each in node.decorator_list if (name := _decorator_name(each))),
+        next(filter(None, map(_given_name, node.decorator_list)), None),
     )
+
+
+def _given_name(decorator: ast.expr) -> str | None:
+    for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
+        if keyword.arg == "name" and isinstance(keyword.value, ast.Constant):
+            return keyword.value.value if isinstance(keyword.value.value, str) else None
+    return None
 
 
 def _decorator_name(node: ast.expr) -> str:

@@ -37,11 +37,21 @@ def names_at(model: type[BaseModel], path: Path) -> tuple[str, ...]:
 def unknown_words(found: Invalid, model: type[BaseModel]) -> str:
     """The end of a message of a name that is not known where it stands: what is meant, or where it stands."""
     name = str(found.path[-1])
+    if is_of_project(name, model):
+        return "; it is a setting, and stands in `promptls.toml`"
     meant = did_you_mean(name, names_at(model, found.path[:-1]))
     if meant:
         return meant
-    places = [f"`{'.'.join((*place, name))}`" for place in _places(model, name, ())]
+    places = [f"`{'.'.join(place)}`" for place in _places(model, name, ())]
     return f"; it stands as {' or '.join(places)}" if places else ""
+
+
+def is_of_project(name: str, model: type[BaseModel]) -> bool:
+    """Whether `name` is one of the project's settings and of none in `model`."""
+    from promptls.settings.project import Project
+
+    is_of_model = name in model.model_fields or any(_places(model, name, ()))
+    return model is not Project and name in Project.model_fields and not is_of_model
 
 
 def wrong_words(found: Invalid, key: str, said: str) -> str:
@@ -69,15 +79,14 @@ def first_without_name(invalid: tuple[Invalid, ...], model: type[BaseModel]) -> 
 
 
 def _places(model: type[BaseModel], name: str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The ways to the mappings in which a setting of this name may stand."""
+    """The ways to the settings of this name, or of its plural, below those of the top."""
     for each, field in model.model_fields.items():
         kind = _without_none(field.annotation)
         way: tuple[str, ...] = (*above, each)
         if get_origin(kind) is dict:
             kind, way = _without_none(get_args(kind)[1]), (*way, _OWN)
         if _is_model(kind):
-            if name in kind.model_fields:
-                yield way
+            yield from ((*way, each) for each in (name, f"{name}s") if each in kind.model_fields)
             yield from _places(kind, name, way)
 
 
