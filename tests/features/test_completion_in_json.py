@@ -25,6 +25,16 @@ SIMPLE = """\
 {"format_version": "1.0", "type": "%s", "instruction": "Is {a} so?",
  "examples": [{"input": {"a": 1}, "output": {"label": 2}}, %s]%s}
 """
+EVALUATION = """\
+-- math.json --
+{
+  "infer_cfg": {
+    "ice_template": {"type": "PromptTemplate", "template": "Q: {question}"%s},
+    "retriever": {"type": "%s"},
+    "inferencer": {"type": "GenInferencer"%s}
+  }%s
+}
+"""
 OFFERED = [
     (OBJECT % ('"<CURSOR>",', ""), ["output_type", "language"], ["name", "type"]),
     (OBJECT % ('"<CURSOR>', ""), ["output_type"], ["input_keys"]),
@@ -39,6 +49,14 @@ OFFERED = [
     (SIMPLE % ("Prompt", '{"input": {"<CURSOR>"}}', ""), ["a"], ["label"]),
     (SIMPLE % ("Prompt", '{"output": {"<CURSOR>"}}', ""), ["label"], ["a"]),
     (SIMPLE % ("<CURSOR>Prompt", "", ""), ["Prompt", "DynamicFewShotPrompt"], []),
+    (EVALUATION % ("", "ZeroRetriever", "", ', "<CURSOR>"'), ["reader_cfg"], ["infer_cfg", "ice_token"]),
+    (
+        EVALUATION % (', "<CURSOR>"', "ZeroRetriever", "", ""),
+        ["ice_token"],
+        ["template", "type", "infer_cfg"],
+    ),
+    (EVALUATION % ("", "<CURSOR>", "", ""), ["ZeroRetriever", "FixKRetriever"], ["GenInferencer"]),
+    (EVALUATION % ("", "ZeroRetriever", ', "<CURSOR>"', ""), ["max_out_len"], ["type", "ice_token"]),
 ]
 
 

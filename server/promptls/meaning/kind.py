@@ -42,7 +42,8 @@ _OWN_EVALUATION_KEYS: Final = frozenset(
 )
 """Keys beside a `prompt_template` that no other program has."""
 _TEMPLATE_MARKS: Final = frozenset({"template", "type", "ice_token", "begin", "round", "end"})
-_JSON_EVALUATION_KEYS: Final = frozenset({*EVALUATION_KEYS, *INFER_KEYS})
+_JSON_EVALUATION_KEYS: Final = frozenset({*EVALUATION_KEYS, *INFER_KEYS, ""})
+"""With the empty key of which nothing has been written yet."""
 _MOST_OTHERS: Final = 0.5
 
 
