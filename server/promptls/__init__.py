@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from promptls.datasets.backends.backend import Backend
     from promptls.datasets.table import Dataset, DatasetStream
-    from promptls.experiments.written import experiment
-    from promptls.experiments.written_results import ExperimentResults
+    from promptls.experiments.written.decorator import experiment
+    from promptls.experiments.written.results import ExperimentResults
     from promptls.library.error import PromptError
     from promptls.library.evaluation import EvaluationPrompt, RenderedEvaluation
     from promptls.library.prompt import RAGAS_CACHE_HOME, Prompt
@@ -54,8 +54,8 @@ _HOME = {
     "Backend": "promptls.datasets.backends.backend",
     "Dataset": "promptls.datasets.table",
     "DatasetStream": "promptls.datasets.table",
-    "ExperimentResults": "promptls.experiments.written_results",
-    "experiment": "promptls.experiments.written",
+    "ExperimentResults": "promptls.experiments.written.results",
+    "experiment": "promptls.experiments.written.decorator",
     "Markers": "promptls.systems.prompt_poet.cleanup",
     "MetricResult": "promptls.metrics.result",
     "Prompt": "promptls.library.prompt",

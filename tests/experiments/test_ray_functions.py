@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from promptls.cli.main import main
-from promptls.experiments.ray_function_worker import FunctionWorker, SentFunction
+from promptls.experiments.written.ray_function_worker import FunctionWorker, SentFunction
 from promptls.models.ray_worker import Declined
 from support.model_server import ModelServer, Reply
 from support.waiting import wait_until

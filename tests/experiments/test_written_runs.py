@@ -17,9 +17,9 @@ from promptls.experiments.events import Event, Finished, Planned, RowFinished, S
 from promptls.experiments.failed_rows import failed_rows, unchanged_dataset
 from promptls.experiments.history import last_run
 from promptls.experiments.request import RunRequest
-from promptls.experiments.written_prepare import prepared_written
-from promptls.experiments.written_request import written_request
-from promptls.experiments.written_runner import run_written
+from promptls.experiments.written.prepare import prepared_written
+from promptls.experiments.written.request import written_request
+from promptls.experiments.written.runner import run_written
 from promptls.features.experiment_runs import experiment_runs
 from promptls.text.failure import Failure
 from promptls.workspace.workspace import Workspace

@@ -12,7 +12,7 @@ from promptls.experiments.journal import is_result
 from promptls.experiments.results_table import plain_cells
 from promptls.experiments.row_result import RowResult
 from promptls.experiments.row_verdicts import RowVerdict, together, verdict_of
-from promptls.experiments.written_table import written_cells
+from promptls.experiments.written.table import written_cells
 
 
 class _Run(NamedTuple):

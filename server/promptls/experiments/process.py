@@ -25,9 +25,9 @@ from promptls.experiments.leave_one_out import prepared_left_out, run_left_out
 from promptls.experiments.prepare import prepared
 from promptls.experiments.request import ProcessRequest, RunRequest
 from promptls.experiments.runner import run_plan
-from promptls.experiments.written_prepare import prepared_written
-from promptls.experiments.written_request import written_request
-from promptls.experiments.written_runner import run_written
+from promptls.experiments.written.prepare import prepared_written
+from promptls.experiments.written.request import written_request
+from promptls.experiments.written.runner import run_written
 from promptls.models.editor_model import EDITOR
 from promptls.models.keys import key_mask
 from promptls.text.failure import Failure

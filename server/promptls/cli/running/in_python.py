@@ -18,13 +18,13 @@ from promptls.text.counted import counted
 if TYPE_CHECKING:
     from promptls.experiments.events import Finished
     from promptls.experiments.request import RunRequest
-    from promptls.experiments.written_prepare import PreparedWritten
-    from promptls.experiments.written_request import WrittenRequest
+    from promptls.experiments.written.prepare import PreparedWritten
+    from promptls.experiments.written.request import WrittenRequest
 
 
 def in_python(requests: list[RunRequest]) -> tuple[list[RunRequest], list[WrittenRequest]]:
     """The requests for declared experiments, and those for experiments in Python, found by reading."""
-    from promptls.experiments.written_request import written_request
+    from promptls.experiments.written.request import written_request
 
     declared, written = [], []
     for request in requests:
@@ -57,8 +57,8 @@ def _run(written: WrittenRequest, arguments: argparse.Namespace) -> Finished | N
     from promptls.cli.running.progress import shown_progress
     from promptls.cli.running.report import print_run
     from promptls.experiments.history import last_run, read_run
-    from promptls.experiments.written_prepare import prepared_written
-    from promptls.experiments.written_runner import run_written
+    from promptls.experiments.written.prepare import prepared_written
+    from promptls.experiments.written.runner import run_written
 
     request, experiment = written
     prompt = Path(request.prompt)

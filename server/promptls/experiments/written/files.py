@@ -6,7 +6,7 @@ from pathlib import Path
 
 from promptls.experiments.manifest import hash_of_text, relative
 from promptls.experiments.results_folder import results_folder
-from promptls.experiments.written_plan import WrittenPlan
+from promptls.experiments.written.plan import WrittenPlan
 
 
 def file_hashes(plan: WrittenPlan) -> dict[str, str]:

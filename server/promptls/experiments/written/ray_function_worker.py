@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import promptls
-from promptls.experiments.row_function import RowFunction, RowOutcome, failed_row
-from promptls.experiments.written_module import loaded_module, value_of
+from promptls.experiments.written.module import loaded_module, value_of
+from promptls.experiments.written.row_function import RowFunction, RowOutcome, failed_row
 from promptls.models.ray_worker import Declined, Opened
 from promptls.text.failure import Failure
 

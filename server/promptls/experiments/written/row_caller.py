@@ -9,14 +9,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from promptls.experiments.row_function import RowFunction, RowOutcome, failed_row
-from promptls.experiments.written import DEFAULT_CONCURRENCY
-from promptls.experiments.written_plan import WrittenPlan
+from promptls.experiments.written.decorator import DEFAULT_CONCURRENCY
+from promptls.experiments.written.plan import WrittenPlan
+from promptls.experiments.written.row_function import RowFunction, RowOutcome, failed_row
 from promptls.models.model import ModelError
 from promptls.models.providers import TABLE
 
 if TYPE_CHECKING:
-    from promptls.experiments.ray_function_worker import SentFunction
+    from promptls.experiments.written.ray_function_worker import SentFunction
     from promptls.models.ray_nodes import RayNodes
 
 RowCall: TypeAlias = Callable[[Any, int], Awaitable[RowOutcome]]
@@ -57,7 +57,7 @@ async def row_caller(plan: WrittenPlan, timeout: float | None, most: int) -> Asy
 
 @asynccontextmanager
 async def _on_cluster(plan: WrittenPlan, timeout: float | None, most: int) -> AsyncIterator[RowCaller]:
-    from promptls.experiments.ray_function_worker import FunctionWorker
+    from promptls.experiments.written.ray_function_worker import FunctionWorker
     from promptls.models.ray_nodes import RayNodes
 
     sent = _sent(plan, timeout)
@@ -93,7 +93,7 @@ async def _called(nodes: RayNodes, row: Any, repeat: int) -> RowOutcome | ModelE
 
 
 def _sent(plan: WrittenPlan, timeout: float | None) -> SentFunction:
-    from promptls.experiments.ray_function_worker import SentFunction
+    from promptls.experiments.written.ray_function_worker import SentFunction
 
     path = Path(plan.experiment.file)
     arguments = [plan.arguments_of(repeat) for repeat in range(1, plan.repeats + 1)]

@@ -11,10 +11,10 @@ import promptls
 from promptls.experiments.git_state import git_state
 from promptls.experiments.manifest import FORMAT, hash_of_file, relative
 from promptls.experiments.results_folder import results_folder
-from promptls.experiments.written_files import file_hashes
+from promptls.experiments.written.files import file_hashes
 
 if TYPE_CHECKING:
-    from promptls.experiments.written_prepare import PreparedWritten
+    from promptls.experiments.written.prepare import PreparedWritten
 
 
 def written_manifest(prepared: PreparedWritten, started: datetime) -> dict[str, Any]:

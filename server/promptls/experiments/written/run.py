@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from promptls.datasets.backends.cells import flat_row, json_line
-from promptls.experiments.row_function import RowFunction, RowOutcome
+from promptls.experiments.written.row_function import RowFunction, RowOutcome
 
 _EVERY: float = 0.1
 """Seconds between two lines of progress."""

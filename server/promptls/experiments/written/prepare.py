@@ -17,11 +17,11 @@ from promptls.experiments.journal import Journal, read_header, reopen_journal
 from promptls.experiments.manifest import hash_of_file
 from promptls.experiments.request import RunRequest
 from promptls.experiments.under_way import CallUnderWay, unsure_words
-from promptls.experiments.written_files import file_hashes
-from promptls.experiments.written_plan import WrittenPlan, written_plan
-from promptls.experiments.written_request import WrittenRequest
-from promptls.experiments.written_rows import NumberedRow
-from promptls.experiments.written_table import good_rows
+from promptls.experiments.written.files import file_hashes
+from promptls.experiments.written.plan import WrittenPlan, written_plan
+from promptls.experiments.written.request import WrittenRequest
+from promptls.experiments.written.rows import NumberedRow
+from promptls.experiments.written.table import good_rows
 from promptls.models.prices import is_paid
 from promptls.models.registry import find_model
 from promptls.text.failure import FilePlace, WrongUse

@@ -12,8 +12,8 @@ from promptls.experiments.failing_choice import failing_choice
 from promptls.experiments.request import RunRequest
 from promptls.experiments.results_folder import prompt_stem
 from promptls.experiments.row_choice import ALL_ROWS, FAILING, RowChoice, parse_rows
-from promptls.experiments.written_module import loaded_module, value_of
-from promptls.experiments.written_rows import FileRows, WrittenRows
+from promptls.experiments.written.module import loaded_module, value_of
+from promptls.experiments.written.rows import FileRows, WrittenRows
 from promptls.meaning.template import Template
 from promptls.metrics.metric import Metric
 from promptls.models.ray_nodes import check_cluster

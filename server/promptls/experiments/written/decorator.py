@@ -1,4 +1,4 @@
-"""Experiments that are written in Python: a function that is called with each row of a data set."""
+"""The decorator that makes an experiment of a Python function."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from promptls.datasets.backends.backend import Backend
 from promptls.datasets.backends.in_memory import InMemory
 from promptls.datasets.backends.local import LocalBackend
 from promptls.datasets.backends.registry import resolved_backend
-from promptls.experiments.row_function import RowFunction
-from promptls.experiments.written_results import ExperimentResults, results_name
-from promptls.experiments.written_run import WrittenRun, progress_stream
+from promptls.experiments.written.results import ExperimentResults, results_name
+from promptls.experiments.written.row_function import RowFunction
+from promptls.experiments.written.run import WrittenRun, progress_stream
 from promptls.text.failure import Failure, FilePlace, WrongUse
 
 DEFAULT_CONCURRENCY: Final = 16

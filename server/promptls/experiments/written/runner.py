@@ -17,16 +17,16 @@ from promptls.experiments.events import Event, Finished, RowFinished, Started, S
 from promptls.experiments.journal import Journal, create_journal
 from promptls.experiments.manifest import ended_manifest, write_manifest
 from promptls.experiments.results_folder import prompt_stem, results_folder
-from promptls.experiments.row_caller import RowCall, row_caller
-from promptls.experiments.row_function import RowOutcome, failed_row
 from promptls.experiments.row_result import RowResult, Score
 from promptls.experiments.tally import Totals, described_metric
 from promptls.experiments.under_way import LEFT_ERROR
-from promptls.experiments.written import DEFAULT_CONCURRENCY
-from promptls.experiments.written_manifest import written_manifest
-from promptls.experiments.written_prepare import PreparedWritten
-from promptls.experiments.written_rows import NumberedRow
-from promptls.experiments.written_table import good_rows, write_written_table
+from promptls.experiments.written.decorator import DEFAULT_CONCURRENCY
+from promptls.experiments.written.manifest import written_manifest
+from promptls.experiments.written.prepare import PreparedWritten
+from promptls.experiments.written.row_caller import RowCall, row_caller
+from promptls.experiments.written.row_function import RowOutcome, failed_row
+from promptls.experiments.written.rows import NumberedRow
+from promptls.experiments.written.table import good_rows, write_written_table
 from promptls.metrics.metric import Metric
 from promptls.models.keys import key_mask
 from promptls.text.failure import Failure, FilePlace, WrongUse

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 from promptls.datasets.backends.backend import Backend
 from promptls.datasets.backends.local import LocalBackend
 from promptls.datasets.table import DataTable
-from promptls.experiments.row_function import RowOutcome
+from promptls.experiments.written.row_function import RowOutcome
 
 _STAMPED: Final = re.compile(r"\d{8}-\d{6}-")
 _NO_NAME: Final = re.compile(r"[/\\\0]+")
