@@ -34,3 +34,4 @@ def test_files_that_are_there_are_links(tmp_path: Path) -> None:
     found = link_at(workspace.snapshot, path, TEXT.index("tail") + 1)
     assert found is not None
     assert found.target == str(tmp_path / "tail.yml.j2")
+    assert found.tooltip == "Open tail.yml.j2"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Final
 
 from promptls.features.named_values import NamedValue, file_beside, named_values
@@ -22,7 +23,11 @@ class DocumentLink:
 
     span: Span
     target: str
-    tooltip: str
+
+    @property
+    def tooltip(self) -> str:
+        """What following the link does, in words."""
+        return f"Open {PurePath(self.target).name}"
 
 
 def document_links(snapshot: Snapshot, path: str) -> tuple[DocumentLink, ...]:
@@ -34,19 +39,19 @@ def document_links(snapshot: Snapshot, path: str) -> tuple[DocumentLink, ...]:
         link for reference in template.references for link in _named(snapshot, path, template, reference)
     ]
     for value in named_values(template):
-        target, tooltip = _target(snapshot, path, value)
+        target = _target(snapshot, path, value)
         if target is not None and snapshot.exists(target):
-            links.append(DocumentLink(value.span, target, tooltip))
+            links.append(DocumentLink(value.span, target))
     return tuple(sorted(links, key=lambda link: link.span))
 
 
-def _target(snapshot: Snapshot, path: str, value: NamedValue) -> tuple[str | None, str]:
-    """The file that a value of the declarations leads to, and what it is there."""
+def _target(snapshot: Snapshot, path: str, value: NamedValue) -> str | None:
+    """The file that a value of the declarations leads to."""
     if value.file is not None:
-        return file_beside(path, value.file), value.kind
+        return file_beside(path, value.file)
     project = snapshot.project(path)
     is_named = value.kind == "model" and value.name in project.settings.models and project.path is not None
-    return (str(project.path), value.kind) if is_named else (None, "")
+    return str(project.path) if is_named else None
 
 
 def _named(
@@ -60,7 +65,7 @@ def _named(
             target = snapshot.resolve(path, reference._replace(name=name, alternatives=()))
             start = reference.span.start + match.start() + 1
             if target is not None:
-                yield DocumentLink(Span(start, start + len(name)), target, reference.keyword)
+                yield DocumentLink(Span(start, start + len(name)), target)
 
 
 def link_at(snapshot: Snapshot, path: str, offset: int) -> DocumentLink | None:
