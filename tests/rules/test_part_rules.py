@@ -41,6 +41,26 @@ def test_nothing_is_said_of_what_is_right(fixture: str) -> None:
 
 
 FIXES = {
+    "an anchored value is quoted behind its anchor": (
+        "- name: a\n  content: &b yes\n",
+        '- name: a\n  content: &b "yes"\n',
+        None,
+    ),
+    "a brace that is missing goes where the other one is": (
+        "- name: a\n  content: |\n    {{ b.c }/{{ d.e }}\n",
+        "- name: a\n  content: |\n    {{ b.c }}/{{ d.e }}\n",
+        None,
+    ),
+    "a brace becomes the end of a tag": (
+        "- name: a\n  content: |\n    {% if b }c{% endif %}\n",
+        "- name: a\n  content: |\n    {% if b %}c{% endif %}\n",
+        None,
+    ),
+    "a space behind the colon of the line above": (
+        "- name:a\n  content: b\n- name: c\n  role: user\n  content: d\n",
+        "- name: a\n  content: b\n- name: c\n  role: user\n  content: d\n",
+        None,
+    ),
     "a part gets its line break back": (
         "- name: a\n  content: b\n{%- if c -%}\n- name: d\n  content: e\n{%- endif %}\n",
         "- name: a\n  content: b\n{%- if c %}\n- name: d\n  content: e\n{%- endif %}\n",

@@ -150,6 +150,11 @@ def _line_indent(chunk: Chunk, offset: int) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
+def written_span(chunk: Chunk, value: Scalar) -> Span:
+    """The span of a value without its anchor and its tag."""
+    return Span(written_at(chunk, value), value.span.end)
+
+
 def written_at(chunk: Chunk, value: Scalar) -> int:
     """Where a value begins, behind its anchor and its tag."""
     properties = _PROPERTIES.match(chunk.text, value.span.start)

@@ -24,6 +24,8 @@ _NAMED_END: Final = re.compile(r"this ends the block `(\w+)`")
 _CALLED: Final = "expected its `()`"
 _BRACKET: Final = re.compile(r"expected `([)\]}])` to close .* found the end of the tag")
 _MEANT: Final = re.compile(r"did you mean `(\w+)`")
+_LONE_BRACE: Final = re.compile(r"\{[{%][^{}'\"]*\}")
+"""A tag that is closed by one brace and nothing else."""
 _SHORT: Final = 2
 """A word of so many letters is like too many keywords."""
 
@@ -113,6 +115,13 @@ def _closed(tag: Tag, start: int) -> Fix:
         wrong = tag.text[-2:]
         edit = Edit(Span(end - 2, end), tag.unclosed)
         return Fix(f"Change `{wrong}` to `{tag.unclosed}`", (edit,), preferred=True)
+    lone = _LONE_BRACE.match(tag.text)
+    if lone and tag.unclosed == "}}":
+        place = Span(start + lone.end(), start + lone.end())
+        return Fix("Insert `}`", (Edit(place, "}"),), preferred=True)
+    if lone and tag.unclosed == "%}":
+        place = Span(start + lone.end() - 1, start + lone.end())
+        return Fix("Change `}` to `%}`", (Edit(place, "%}"),), preferred=True)
     missing = tag.unclosed[1:] if tag.text.endswith(tag.unclosed[0]) and len(tag.text) > 2 else tag.unclosed  # noqa: PLR2004 - an opening delimiter
     space = "" if tag.text[-1:] in {" ", tag.unclosed[0]} else " "
     return Fix(f"Insert `{missing}`", (Edit(Span(end, end), space + missing),))

@@ -19,6 +19,8 @@ _MESSAGE: Final = "a part is a mapping with `name` and `content`"
 
 def no_part_items(chunk: Chunk) -> Iterator[Finding]:
     """The items of the chunk that Prompt Poet cannot make a part of."""
+    if any(tag.unclosed for tag in chunk.tags):
+        return  # what a comment or a tag that is not closed would hold looks like text
     told: set[Span] = set()
     for item in chunk_items(chunk).others:
         place = item_place(chunk, item)

@@ -16,9 +16,10 @@ _CANDIDATE: Final = re.compile(r"(?:^|[\s\[{,])![^\s\[\]{},]", re.MULTILINE)
 _TAG: Final = re.compile(r"(?:&[^\s\[\]{},]+\s+)?(!(?:<[^>\s]*>|[^\s\[\]{},]*))")
 _SHORT: Final = "!!"
 _LONG: Final = "tag:yaml.org,2002:"
-_OF_SCALARS: Final = frozenset(
+LOADED_SCALARS: Final = frozenset(
     {"str", "int", "float", "bool", "null", "timestamp", "binary", "merge", "value"}
 )
+"""The tags of scalars that the loader knows."""
 _OF_MAPPINGS: Final = frozenset({"map", "set"})
 _OF_SEQUENCES: Final = frozenset({"seq", "omap", "pairs"})
 
@@ -60,5 +61,5 @@ def _is_known(tag: str, node: Node) -> bool:
     else:
         known = tag[2:] if tag.startswith(_SHORT) else ""
     if isinstance(node, Scalar):
-        return known in _OF_SCALARS
+        return known in LOADED_SCALARS
     return known in (_OF_MAPPINGS if isinstance(node, Mapping) else _OF_SEQUENCES)

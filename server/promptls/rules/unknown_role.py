@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from promptls.meaning.contents import written_span
 from promptls.meaning.parts import Part, chunk_items
 from promptls.rules.aspects import names
 from promptls.rules.mapping_edits import colon_end
@@ -86,7 +87,9 @@ def _of_entry(chunk: Chunk, part: Part, entry: Entry, project: Project) -> Itera
             yield Finding(entry.key.span, "this role is empty: the model gets `null` for it", fixes)
     elif value.tag == "null" or value.text not in project.roles:
         shown = value.text.replace("\n", "\\n")
-        yield misspelt(value.span, f"no model knows the role `{shown}`", value.text, project.roles)
+        yield misspelt(
+            written_span(chunk, value), f"no model knows the role `{shown}`", value.text, project.roles
+        )
     else:
         for _, span, condition in printed_values(chunk, entry.key.span, value):
             if condition:

@@ -51,7 +51,7 @@ from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.builtins import FILTERS, FUNCTIONS, TESTS, filter_signature, test_signature
 from promptls.syntax.jinja.nodes import Attribute, Filter, Test
-from promptls.syntax.jinja.problems import expressions_in
+from promptls.syntax.jinja.problems import expressions_in, tag_problems
 from promptls.syntax.jinja.signature import Signature, Taken
 
 _OWN: Final = {
@@ -73,9 +73,22 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
         else:
             continue
         if signature.parameters or node.arguments:
-            for finding in misfits(signature, node.arguments, node.name_span):
+            found = [*misfits(signature, node.arguments, node.name_span)]
+            if not found or _is_broken(chunk, start):
+                continue
+            for finding in found:
                 yield finding.shifted(start)
     yield from wrong_loop_calls(chunk)
+
+
+def _is_broken(chunk: Chunk, start: int) -> bool:
+    """Whether the tag that begins there has a syntax error, which may be in the arguments."""
+    return any(
+        tag.span.start <= problem.span.start < tag.span.end
+        for tag in chunk.tags
+        if tag.span.start == start
+        for problem in tag_problems(chunk)
+    )
 
 
 def facts(context: FileContext) -> dict[str, object]:

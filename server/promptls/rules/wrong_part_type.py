@@ -37,7 +37,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.meaning.contents import chunk_contents
+from promptls.meaning.contents import chunk_contents, written_span
 from promptls.meaning.parts import chunk_items
 from promptls.rules.aspects import names
 from promptls.rules.no_part_items import item_place, no_part_items
@@ -48,7 +48,7 @@ from promptls.rules.printed_types import (
     printed_contents,
     printed_values_of_keys,
 )
-from promptls.rules.refused_tags import refused_tags
+from promptls.rules.refused_tags import LOADED_SCALARS, refused_tags
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
@@ -70,9 +70,10 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
     for content in chunk_contents(chunk):
         value = content.value
         if value.tag in WORDS and not value.dynamic and not value.span.is_empty():
-            quoted = Fix("Quote it", (_quoted(chunk, value.span),), preferred=True)
+            span = written_span(chunk, value)
+            quoted = Fix("Quote it", (_quoted(chunk, span),), preferred=True)
             message = f"YAML reads this content as {WORDS[value.tag]}; quote it to send it as text"
-            yield Finding(value.span, message, (quoted,))
+            yield Finding(span, message, (quoted,))
     yield from printed_values_of_keys(chunk)
     yield from printed_contents(chunk)
     yield from no_part_items(chunk)
@@ -87,10 +88,13 @@ def check(context: FileContext) -> Iterator[Finding]:
 def _of_key(chunk: Chunk, entry: Entry) -> Iterator[Finding]:
     value = entry.value
     match key_text(entry):
+        case "truncation_priority" if isinstance(value, Scalar) and value.tag not in LOADED_SCALARS:
+            pass  # that its tag is refused is told
         case "truncation_priority" if not _is_number(value):
             what = "text" if isinstance(value, Scalar) and value.tag == "str" else "anything else"
             message = f"`truncation_priority` is a number; truncation fails on {what}"
-            yield Finding(value.span, message, tuple(_unquoted(value)))
+            place = written_span(chunk, value) if isinstance(value, Scalar) else value.span
+            yield Finding(place, message, tuple(_unquoted(value, place)))
         case "sections" if isinstance(value, Mapping) and not value.entries:
             pass  # that there are none is told by `empty-content`
         case "sections" if not isinstance(value, Sequence):
@@ -113,10 +117,10 @@ def _listed(value: Node) -> Iterator[Fix]:
         yield Fix("Make it a list", (Edit(value.span, f"[{value.text}]"),), preferred=True)
 
 
-def _unquoted(value: Node) -> Iterator[Fix]:
+def _unquoted(value: Node, place: Span) -> Iterator[Fix]:
     """A number that is quoted, without its quotes."""
     if isinstance(value, Scalar) and value.style in {"'", '"'} and _NUMBER.fullmatch(value.text):
-        yield Fix("Remove the quotes", (Edit(value.span, value.text),), preferred=True)
+        yield Fix("Remove the quotes", (Edit(place, value.text),), preferred=True)
 
 
 _NAMES: Final = re.compile(r"[A-Za-z_]\w*(?:, *[A-Za-z_]\w*)*")

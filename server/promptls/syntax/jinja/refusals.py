@@ -53,6 +53,8 @@ def _refusals(statement: Statement) -> Iterator[Problem]:
 def _in_targets(statement: Statement) -> Iterator[Problem]:
     for target in statement.targets:
         for node in walk(target):
+            if isinstance(node, Attribute) and statement.keyword in {"for", "with"}:
+                yield Problem(node.span, f"only a name can stand here: `{node.name}` is an attribute")
             if not isinstance(node, Name):
                 continue
             if node.name in CONSTANTS:

@@ -25,6 +25,8 @@ _MOST_NODES: Final = 1_000_000
 _NESTING: Final = re.compile(rf"(?:[-?:][ \t]+){{{MAX_DEPTH}}}")
 _DASHED: Final = re.compile(r"-[A-Za-z_]\w*[ ]*:(?=[ \r\n]|\Z)")
 """A key right behind the dash of what was to be a list item."""
+_SPACELESS: Final = re.compile(r"[ ]*(?:-[ ]+)?([A-Za-z_][\w-]*):(?=[^\s:/])[^:\r\n]*$", re.MULTILINE)
+"""A key whose colon has no space behind it, so that the line is a text."""
 _ALIAS: Final = re.compile(r"\*(\S+)")
 _MOST_BEHIND_BRACKET: Final = 10_000
 """How many characters behind its bracket an error of a list or mapping in brackets is looked for."""
@@ -34,8 +36,12 @@ _AT_CONTEXT: Final = (
     "could not find expected ':'",
     "found unexpected end of stream",
     "found unexpected document indicator",
+    "did not find expected alphabetic or numeric character",
 )
 _PLAIN_WORDS: Final = {
+    "did not find expected alphabetic or numeric character": (
+        "a value cannot begin with `*` or `&` unless a name is meant; quote the value"
+    ),
     "could not find expected ':'": (
         "expected `:` behind this key; text of a block scalar must be indented more than its key"
     ),
@@ -202,6 +208,8 @@ def _placed(error: yaml.MarkedYAMLError, text: str, by: int = 0) -> YamlError:
     line = _line_at(text, offset)
     if _DASHED.match(text, line):
         offset, message = line, "expected a space behind this dash, which begins a list item"
+    elif problem.startswith("mapping values") and (above := _spaceless_above(text, line)) is not None:
+        offset, message = above, "expected a space behind this colon"
     elif "tab" in problem or text[offset : offset + 1] == "\t":
         message = "a tab cannot indent YAML; use spaces"
     return YamlError(offset, message, alias)
@@ -234,6 +242,13 @@ def _line_at(text: str, offset: int) -> int:
     start = text.rfind("\n", 0, offset) + 1
     above = text.rfind("\n", 0, max(start - 1, 0)) + 1
     return above if _DASHED.match(text, above) else start
+
+
+def _spaceless_above(text: str, line: int) -> int | None:
+    """Where the key begins in the line above, if its colon has no space behind it; else None."""
+    above = text.rfind("\n", 0, max(line - 1, 0)) + 1
+    match = _SPACELESS.match(text, above, max(line - 1, 0)) if above < line else None
+    return match.start(1) if match else None
 
 
 class _Conversion:
