@@ -6,6 +6,9 @@ In a file that declares its inputs, reports a name that nothing declares and tha
 in scope, and a name that the file binds elsewhere: a loop's variable behind the loop, what is set in a
 loop and read behind it, a macro's parameter outside of the macro.
 
+In a file that declares none, any name may be an input; but one that is read in a loop alone, and is like a
+variable of the loop that nothing reads, is reported too.
+
 In every file it reports what no caller can give: `loop` outside of a loop, also in a file that is
 included from within one, and, in a file that is only imported without its context, variables that
 a macro takes from the data; and `null`, `nil`, `TRUE` and `FALSE`, which Jinja writes `none`, `true`
@@ -46,16 +49,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from promptls.meaning.scopes import GLOBALS
+from promptls.meaning.scopes import GLOBALS, Binding
 from promptls.rules.added_input import added_input
-from promptls.rules.aspects import declarations, files, names, references
+from promptls.rules.aspects import declarations, files, names, problems, references
 from promptls.rules.broken_tags import broken_names
 from promptls.rules.foreign_constants import foreign_constants
 from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
 from promptls.rules.undeclared_in_section import entries_words, include_places, unprovided_readings
 from promptls.rules.undeclared_readings import binding_of, declared_names, out_of_scope, undeclared_readings
+from promptls.rules.unread_loop_variables import slips_of_loop_variables
 from promptls.syntax.jinja.foreign_signs import FOREIGN_CONSTANTS
+from promptls.syntax.jinja.nodes import Name, Test
+from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.nearest import is_close
+from promptls.text.span import Span
 
 
 def check(context: FileContext) -> Iterator[Finding]:
@@ -77,6 +84,8 @@ def check(context: FileContext) -> Iterator[Finding]:
             fix = Fix(f"Change to `{meant}`", (Edit(reading.span, meant),), is_close(name, meant))
             message = f"nothing is named `{name}`; did you mean `{meant}`?"
             yield Finding(reading.span, message, (fix, *added_input(context, name)))
+    for reading, loop_variable in slips_of_loop_variables(context):
+        yield _slip(context, reading.name, reading.span, loop_variable)
     for found in unprovided_readings(context):
         if found.meant is not None:
             edit = Edit(found.reading.span, found.meant)
@@ -88,6 +97,13 @@ def check(context: FileContext) -> Iterator[Finding]:
             yield Finding(found.reading.span, message, (fix,), include_places(found))
 
 
+def _slip(context: FileContext, name: str, span: Span, meant: Binding) -> Finding:
+    """A name that stands for a variable of the loop around it."""
+    fix = Fix(f"Change to `{meant.name}`", (Edit(span, meant.name),), is_close(name, meant.name))
+    related = RelatedPlace(context.path, meant.span, f"nothing reads `{meant.name}`")
+    return Finding(span, f"nothing is named `{name}`; did you mean `{meant.name}`?", (fix,), (related,))
+
+
 def _loops(context: FileContext) -> Iterator[Finding]:
     """The readings of `loop` where no loop of this file is."""
     names = context.template.names
@@ -95,7 +111,7 @@ def _loops(context: FileContext) -> Iterator[Finding]:
         return
     declared = {key.name for key in context.template.declarations.inputs or ()}
     includers = context.snapshot.includers(context.path)
-    if "loop" in declared or any(_binds_loop(context, path) for path in includers):
+    if "loop" in declared or _asks_for_loop(context) or any(_binds_loop(context, path) for path in includers):
         return
     message = "`loop` is there only in a loop"
     if includers:
@@ -105,6 +121,18 @@ def _loops(context: FileContext) -> Iterator[Finding]:
     for reading in names.readings_of("loop"):
         if reading.binding is None:
             yield Finding(reading.span, message)
+
+
+def _asks_for_loop(context: FileContext) -> bool:
+    """Whether the file asks whether `loop` is there."""
+    return any(
+        isinstance(node, Test)
+        and node.name in {"defined", "undefined"}
+        and isinstance(node.target, Name)
+        and node.target.name == "loop"
+        for located in context.template.names.chunks_reading("loop")
+        for _, node in expressions_in(located.chunk)
+    )
 
 
 def _callers(context: FileContext) -> Iterator[Finding]:
@@ -156,5 +184,5 @@ RULE = Rule(
     module=__name__,
     kinds=JINJA_KINDS,
     check=check,
-    looks_at=(declarations, names, references, broken_names, files),
+    looks_at=(declarations, names, references, problems, broken_names, files),
 )
