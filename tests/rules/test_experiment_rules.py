@@ -71,6 +71,18 @@ def test_a_data_set_is_read_in_its_encoding(content: bytes, message: str | None,
     )
 
 
+def test_an_example_is_known_in_a_data_set_with_other_line_ends(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b'text,label\r\n"one\r\ntwo",x\r\n')
+
+    check_findings(
+        "{#---\ninput_keys: [text]\noutput_key: label\nexamples:\n  - text: |\n    ^^^^ example-in-dataset\n"
+        "      one\n      two\n    label: x\nexperiments: {t: {dataset: a.csv}}\n---#}\n"
+        "- name: a\n  content: {{ text }}\n",
+        "example-in-dataset",
+        tmp_path,
+    )
+
+
 FIXES = {
     "{model: echo}": "{models: [echo]}",
     "{models: echo}": "{models: [echo]}",

@@ -54,8 +54,8 @@ def row_lines(path: Path) -> Mapping[int, int]:
 
 
 def as_text(value: Any) -> str:
-    """A value as a data set in text would hold it."""
-    return str(value).strip()
+    """A value as a data set in text would hold it, with line ends as YAML has them."""
+    return str(value).replace("\r\n", "\n").strip()
 
 
 def _is_read_whole(path: Path, most: int = MOST_BYTES) -> bool:

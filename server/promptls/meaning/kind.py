@@ -130,7 +130,7 @@ def _has_indented_parts(chunk: Chunk) -> bool:
 
 def _json_kind(keys: frozenset[str]) -> Kind:
     """The kind of a JSON file: other programs have JSON files too, so that one mark is not enough."""
-    if "instruction" in keys and keys & (_OBJECT_KEYS | NEWER_FILE_KEYS):
+    if "instruction" in keys and keys & (_OBJECT_KEYS | NEWER_FILE_KEYS) and are_of_object(keys):
         return Kind.OBJECT
     if keys >= METRIC_FILE_KEYS:
         return Kind.OBJECT

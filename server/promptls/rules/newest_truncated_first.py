@@ -3,7 +3,7 @@
 ## What it does
 
 Points at a `truncation_priority` that is a loop's own count: `loop.index`, `loop.index0`, or one of them
-with a number added. Where the loop goes through messages, a history or a chat it is an information, else
+with a number added, taken away or multiplied. Where the loop goes through messages, a history or a chat it is an information, else
 a hint: of search results that are sorted by rank, the last ones are the ones to cut. A loop over a list
 that is turned round is left alone.
 
@@ -48,7 +48,7 @@ from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Ru
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import chunks_from, united
 from promptls.syntax.jinja.blocks import BlockTag, block_tags
-from promptls.syntax.jinja.nodes import Attribute, Constant, Expression, Name, Operation
+from promptls.syntax.jinja.nodes import Attribute, Constant, Expression, Filter, Name, Operation
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.yaml.nodes import Scalar, key_text
 from promptls.text.span import Span
@@ -93,6 +93,15 @@ def _count(node: Expression) -> Attribute | None:
             operators=("+",), operands=(Constant(value=int()), other) | (other, Constant(value=int()))
         ):
             return _count(other)
+        case Operation(
+            operators=("*",),
+            operands=(Constant(value=int() as factor), other) | (other, Constant(value=int() as factor)),
+        ) if factor > 0:
+            return _count(other)
+        case Operation(operators=("-",), operands=(other, Constant(value=int()))):
+            return _count(other)
+        case Filter(target=target, name="int") if target is not None:
+            return _count(target)
         case _:
             return None
 
