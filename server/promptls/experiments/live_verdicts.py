@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from promptls.experiments.growing_file import GrowingFile
 from promptls.experiments.history import MetricSummary
 from promptls.experiments.journal import is_result
 from promptls.experiments.results_table import plain_cells
@@ -25,10 +26,9 @@ class LiveVerdicts:
 
     def __init__(self, journal: Path, metrics: Sequence[Mapping[str, Any]]) -> None:
         """`metrics` are those that `Started` names. Nothing is read yet."""
-        self._path = journal
+        self._journal = GrowingFile(journal)
         self._run = _Run((), tuple(map(_without_scores, metrics)))
         self._header: Mapping[str, Any] = {}
-        self._read = 0
         self._known: dict[int, RowVerdict] = {}
 
     def fresh(self) -> list[RowVerdict]:
@@ -45,22 +45,14 @@ class LiveVerdicts:
         return list(changed.values())
 
     def _results(self) -> Iterator[RowResult]:
-        try:
-            with self._path.open("rb") as stream:
-                stream.seek(self._read)
-                for line in stream:
-                    if not line.endswith(b"\n"):
-                        return
-                    self._read += len(line)
-                    value = json.loads(line)
-                    if "run" in value:
-                        self._header = value["run"]
-                        models = tuple(str(model["name"]) for model in self._header["models"])
-                        self._run = self._run._replace(models=models)
-                    elif is_result(line):
-                        yield RowResult.from_json(value)
-        except OSError:
-            return
+        for line in self._journal.new_lines():
+            value = json.loads(line)
+            if "run" in value:
+                self._header = value["run"]
+                models = tuple(str(model["name"]) for model in self._header["models"])
+                self._run = self._run._replace(models=models)
+            elif is_result(line):
+                yield RowResult.from_json(value)
 
     def _cells(self, result: RowResult) -> Mapping[str, str]:
         if "written_in" in self._header:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from promptls.experiments.growing_file import GrowingFile
 from promptls.experiments.journal import SUFFIX, is_result, is_running, read_header
 from promptls.experiments.results_folder import results_folder
 from promptls.features.run_words import progress_text
@@ -69,7 +70,7 @@ class _Journal:
         self._path: Final = path
         self._clock: Final = clock
         self._header: dict[str, Any] | None = None
-        self._read = 0
+        self._lines: Final = GrowingFile(path)
         self._done = 0
         self._first: tuple[float, int] | None = None
 
@@ -81,7 +82,7 @@ class _Journal:
         total = _total(self._header)
         if self._header is None or total is None:
             return None
-        self._read_on()
+        self._done += sum(map(is_result, self._lines.new_lines()))
         done = min(total, self._done)
         now = self._clock()
         if self._first is None:
@@ -89,18 +90,6 @@ class _Journal:
         began, before = self._first
         rate = (done - before) / (now - began) if done > before and now > began else None
         return RunGoingOn(self._path, str(self._header.get("experiment")), done, total, rate)
-
-    def _read_on(self) -> None:
-        try:
-            with self._path.open("rb") as stream:
-                stream.seek(self._read)
-                for line in stream:
-                    if not line.endswith(b"\n"):
-                        return
-                    self._read += len(line)
-                    self._done += is_result(line)
-        except OSError:
-            return
 
 
 _FOLLOWED: Final[dict[Path, RunsGoingOn]] = {}

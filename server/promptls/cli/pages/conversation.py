@@ -8,7 +8,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from promptls.text.failure import Failure, FilePlace
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
 
 log = logging.getLogger(__name__)
+
+Page = TypeVar("Page", bound="Conversation")
 
 
 class Conversation(ABC):
@@ -64,6 +66,15 @@ class Conversation(ABC):
             await work
         except ConnectionClosed:
             return
+
+
+async def talk_among(pages: set[Page], page: Page) -> None:
+    """Talk with a page until it is closed; for as long it is one of the `pages`."""
+    pages.add(page)
+    try:
+        await page.run()
+    finally:
+        pages.discard(page)
 
 
 def sentence(failure: Exception) -> str:

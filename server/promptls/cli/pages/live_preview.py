@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.cli.pages.conversation import Conversation
+from promptls.cli.pages.conversation import Conversation, talk_among
 from promptls.cli.pages.live_lab import LabConversation
 from promptls.cli.pages.shown_page import ShownPage
 from promptls.preview.answers import committed, rows_of, tokens_of
@@ -49,18 +49,11 @@ class LivePreview:
 
     async def converse(self, connection: ServerConnection) -> None:
         """Talk with a page of the preview until it is closed."""
-        await self._talk(PreviewPage(self, connection, self._choice))
+        await talk_among(self._pages, PreviewPage(self, connection, self._choice))
 
     async def converse_lab(self, connection: ServerConnection) -> None:
         """Talk with a page of the truncation lab until it is closed."""
-        await self._talk(LabConversation(self.explore, connection))
-
-    async def _talk(self, page: Conversation) -> None:
-        self._pages.add(page)
-        try:
-            await page.run()
-        finally:
-            self._pages.discard(page)
+        await talk_among(self._pages, LabConversation(self.explore, connection))
 
     async def watch(self) -> None:
         """Show the rendering anew whenever a file changes that it is made from, until cancelled."""

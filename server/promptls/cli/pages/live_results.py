@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from promptls.cli.pages.conversation import talk_among
 from promptls.cli.pages.results_page import ResultsPage
 from promptls.experiments.client import run_in_process
 from promptls.results_view.going_on import RunsGoingOn
@@ -40,12 +41,7 @@ class LiveResults:
 
     async def converse(self, connection: ServerConnection) -> None:
         """Talk with a page until it is closed."""
-        page = ResultsPage(self, connection, self._asked)
-        self._pages.add(page)
-        try:
-            await page.run()
-        finally:
-            self._pages.discard(page)
+        await talk_among(self._pages, ResultsPage(self, connection, self._asked))
 
     async def watch(self) -> None:
         """Tell the pages of runs that go on, and of files that have changed, until cancelled."""
