@@ -239,3 +239,13 @@ def test_the_formats_are_offered_at_inputs(text: str, *, is_offered: bool) -> No
     offered = contract_actions(snapshot, ENTRY, files[MAIN].cursor or 0)
 
     assert [action.arguments["format"] for action in offered] == list(FORMATS) * is_offered
+
+
+def test_a_variable_that_the_file_may_bind_is_not_required() -> None:
+    text = (
+        "{% if mode is defined %}{% set tone = mode %}{% endif %}\n"
+        "- name: a\n  content: {{ text }} {{ tone }}\n"
+    )
+    workspace = Workspace([])
+    workspace.open(ENTRY, text, 1)
+    assert contract_schema(workspace.snapshot, ENTRY)["required"] == ["text"]

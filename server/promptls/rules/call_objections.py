@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from promptls.meaning.misfit import lacking, misfit_by_name
@@ -12,7 +12,7 @@ from promptls.meaning.template import Template
 from promptls.rules.expected_keys import expected_keys
 from promptls.text.nearest import nearest
 from promptls.text.span import Span
-from promptls.workspace.needs import Need, needed_shapes, needs_of
+from promptls.workspace.needs import certain_place, needed_shapes, needs_of
 from promptls.workspace.python_calls import TemplateCall
 from promptls.workspace.snapshot import Snapshot
 
@@ -49,28 +49,16 @@ def call_objections(
         when = dict(lacking(read, given))
         unread = call.keys - known if needs.is_whole else frozenset()
         for name in sorted((needed - call.keys) | when.keys()):
-            place = _place(snapshot, name, needs.by_name)
+            place = certain_place(snapshot, name, needs.by_name[name])
             if place is not None:
                 meant = nearest(name, unread) or ""
                 unread -= {meant}
                 yield Objection(call, "missing", name, place, when.get(name, ""), meant)
         for name, said in misfit_by_name(read, given):
-            place = _place(snapshot, name, needs.by_name)
+            place = certain_place(snapshot, name, needs.by_name[name])
             if place is not None:
                 yield Objection(call, "misfit", name, place, said)
         for key in sorted(call.keys & INJECTED if not call.is_jinja else ()):
             yield Objection(call, "refused", key, start)
         for key in sorted(unread):
             yield Objection(call, "unread", key, start)
-
-
-def _place(snapshot: Snapshot, name: str, needs: Mapping[str, tuple[Need, ...]]) -> Span | None:
-    """Where the file reads a name for certain, or includes what does; None where no reading is certain."""
-    for need in needs[name]:
-        template = snapshot.template(need.path)
-        if not need.is_free or template is None:
-            continue
-        for reading in template.names.readings_of(name):
-            if reading.binding is None:
-                return reading.span if need.reference is None else need.reference.span
-    return None

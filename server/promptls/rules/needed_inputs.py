@@ -5,7 +5,7 @@ from __future__ import annotations
 from promptls.meaning.shape import UNKNOWN
 from promptls.rules.rule import FileContext
 from promptls.workspace.contract import function_names
-from promptls.workspace.needs import needed_shapes, needs_of
+from promptls.workspace.needs import certain_place, needed_shapes, needs_of
 
 
 def needed_inputs(context: FileContext, given: frozenset[str]) -> list[str]:
@@ -17,7 +17,13 @@ def needed_inputs(context: FileContext, given: frozenset[str]) -> list[str]:
     declared = context.template.declarations.inputs
     if declared is not None:
         return [key.name for key in declared if key.name not in given and "default" not in key.schema]
-    names = needs_of(context.snapshot, context.path).by_name.keys() - given
+    needs = needs_of(context.snapshot, context.path).by_name
+    # What a file may bind ahead of its reading, be it in a branch, need not come from the data.
+    names = {
+        name
+        for name, each in needs.items()
+        if name not in given and certain_place(context.snapshot, name, each) is not None
+    }
     names -= (function_names(context.snapshot, context.path) or frozenset()) if names else frozenset()
     if not names:
         return []

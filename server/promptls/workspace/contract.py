@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from promptls.meaning.schema_shape import declared_over, shape_of_schema
 from promptls.meaning.shape import UNKNOWN, Shape
 from promptls.text.span import Span
-from promptls.workspace.needs import needed_shapes, needs_of, passes_data, targets
+from promptls.workspace.needs import Need, certain_place, needed_shapes, needs_of, passes_data, targets
 from promptls.workspace.python_names import functions_in
 from promptls.workspace.snapshot import Snapshot
 
@@ -76,7 +76,7 @@ def inputs_of(snapshot: Snapshot, path: str) -> tuple[NeededInput, ...]:
     found = []
     for name in sorted({*needs, *keys} - functions):
         key = keys.get(name)
-        shape = shapes.get(name, UNKNOWN)
+        shape = shapes.get(name, _shape_unused(snapshot, name, needs.get(name)))
         found.append(
             NeededInput(
                 name,
@@ -87,6 +87,12 @@ def inputs_of(snapshot: Snapshot, path: str) -> tuple[NeededInput, ...]:
             )
         )
     return tuple(found)
+
+
+def _shape_unused(snapshot: Snapshot, name: str, needs: tuple[Need, ...] | None) -> Shape:
+    """The shape of a variable whose uses say nothing: optional where a file may bind it ahead of them."""
+    is_bound = needs is not None and certain_place(snapshot, name, needs) is None
+    return Shape(optional=True) if is_bound else UNKNOWN
 
 
 def _places(snapshot: Snapshot, name: str, paths: Mapping[str, None]) -> list[InputPlace]:

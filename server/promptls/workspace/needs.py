@@ -6,7 +6,7 @@ only `with context`. What the including file binds there for certain is no need 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from promptls.meaning.leading import leading_references
@@ -23,6 +23,7 @@ from promptls.meaning.shapes import flow_of, shapes_at, summed_uses
 from promptls.meaning.template import Template
 from promptls.meaning.template_names import tag_start
 from promptls.syntax.group import united
+from promptls.text.span import Span
 from promptls.workspace.macro_calls import imported_macros
 from promptls.workspace.snapshot import Snapshot
 
@@ -58,6 +59,18 @@ def needs_of(snapshot: Snapshot, path: str) -> Needs:
     if known is None:
         known = snapshot.derived[needs_of, path] = _Search(snapshot).needs(path)
     return known  # type: ignore[return-value]  # put there above
+
+
+def certain_place(snapshot: Snapshot, name: str, needs: Iterable[Need]) -> Span | None:
+    """Where a file certainly reads a name from outside, or includes what does; None where it may bind it."""
+    for need in needs:
+        template = snapshot.template(need.path)
+        if not need.is_free or template is None:
+            continue
+        for reading in template.names.readings_of(name):
+            if reading.binding is None:
+                return reading.span if need.reference is None else need.reference.span
+    return None
 
 
 def passes_data(reference: TemplateReference) -> bool:
