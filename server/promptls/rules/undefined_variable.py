@@ -109,6 +109,9 @@ def _loops(context: FileContext) -> Iterator[Finding]:
     names = context.template.names
     if "loop" not in names.input_names:
         return
+    # What is wrong with a tag may be that it opens a loop, or closes one.
+    if any(problem.language == "jinja" for problem in context.template.syntax_problems):
+        return
     declared = {key.name for key in context.template.declarations.inputs or ()}
     includers = context.snapshot.includers(context.path)
     if "loop" in declared or _asks_for_loop(context) or any(_binds_loop(context, path) for path in includers):
