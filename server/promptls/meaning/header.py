@@ -11,47 +11,21 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from promptls.meaning.example import Example
+from promptls.meaning.header_problems import HeaderProblem, problem_of, unreadable, way_to
 from promptls.meaning.header_text import CLOSING, OPENING, begins_header
-from promptls.meaning.setting_words import (
-    first_without_name,
-    is_of_project,
-    names_at,
-    unknown_words,
-    wrong_words,
-)
+from promptls.meaning.setting_words import first_without_name, names_at
 from promptls.settings.header import Header
-from promptls.settings.valid_part import Invalid, valid_part
+from promptls.settings.valid_part import valid_part
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.compose import compose
-from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text, scalar_text
+from promptls.syntax.yaml.nodes import Mapping, Node, Sequence, key_text, scalar_text
 from promptls.syntax.yaml.salvage import TOP_KEY, may_be_left_out, mended_key
 from promptls.text.lines import line_end
 from promptls.text.nearest import nearest
 from promptls.text.span import NOWHERE, Span
 
-_NEEDS_LIST: Final = "Input should be a list: `["
-_LISTS: Final[dict[tuple[Any, ...], frozenset[str]]] = {
-    (): frozenset({"input_keys"}),
-    ("experiments",): frozenset({"models", "metrics"}),
-}
-"""The keys whose values are lists of texts, by every other key of the way to them."""
 _BUT_LINE_BREAK: Final = re.compile(r"[^\n]")
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-@dataclass(frozen=True, slots=True)
-class HeaderProblem:
-    """What is wrong with a header: `kind` is `syntax`, `unknown-key` or `invalid-value`.
-
-    `meant` is the key that an unknown one can be changed to, if it is like one that is not there yet.
-    `listed` is the place of a single value that has to stand in a list.
-    """
-
-    kind: str
-    span: Span
-    message: str
-    meant: str | None = None
-    listed: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +60,7 @@ class Declarations:
 
     def value_span(self, *path: str | int) -> Span | None:
         """Where the value under a path of keys and list positions stands."""
-        node = _node_at(self.tree, path)
+        node = way_to(self.tree, path)
         return node.span if node else None
 
 
@@ -156,31 +130,12 @@ def _read(text: str, begin: int, base: int, end: int, grown: _Growth) -> Declara
     try:
         data = yaml.load(text, Loader=_Loader)  # noqa: S506  (it is the safe loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        problem = _unreadable(error, text, composed.root.span, base)
+        problem = unreadable(error, text, composed.root.span, base)
         return Declarations(Span(begin, end), composed.root, problems=(problem,))
     if _is_inside_itself(data, ()):
         problem = HeaderProblem("invalid-value", composed.root.span, "an alias stands inside its own anchor")
         return Declarations(Span(begin, end), composed.root, problems=(problem,))
     return declarations_of(composed.root, data, Span(begin, end), frozenset())
-
-
-def _unreadable(error: Exception, text: str, whole: Span, base: int) -> HeaderProblem:
-    """The problem of a header whose YAML is right, and makes no data."""
-    said = (str(error).splitlines() or ["not readable"])[0]
-    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
-    if mark is None:
-        return HeaderProblem("invalid-value", whole, said)
-    start = text.rfind("{{", 0, mark.index + 2)
-    if start < 0 or "\n" in text[start : mark.index]:
-        start = mark.index
-        return HeaderProblem(
-            "invalid-value",
-            Span(base + start, base + max(line_end(text, start), start + 1)),
-            str(getattr(error, "problem", None) or said),
-        )
-    closing = text.find("}}", start)
-    place = Span(base + start, base + (closing + 2 if closing >= 0 else line_end(text, start)))
-    return HeaderProblem("invalid-value", place, "Jinja does not run in the header: write the value itself")
 
 
 def _without_broken_keys(text: str) -> tuple[str, _Growth] | None:
@@ -255,60 +210,16 @@ def _validated(
     }
     nameless = first_without_name(invalid, Header)
     return settings, tuple(
-        _problem(tree, found, nameless.get(found.path))
+        problem_of(tree, found, nameless.get(found.path))
         for found in invalid
         if nameless.get(found.path) != ""
-        and (found.path not in misspelt or _node_at(tree, found.path) is not None)
+        and (found.path not in misspelt or way_to(tree, found.path) is not None)
     )
 
 
 def _have_names(examples: list[Any]) -> bool:
     """Whether all are mappings whose keys are texts."""
     return set(map(type, examples)) <= {dict} and set(map(type, chain.from_iterable(examples))) <= {str}
-
-
-def _problem(tree: Mapping, found: Invalid, said: str | None) -> HeaderProblem:
-    path = found.path
-    if found.is_unknown_key:
-        key = str(path[-1])
-        owner = _node_at(tree, path[:-1])
-        entry = owner.entry(key) if isinstance(owner, Mapping) else None
-        shown_key = ".".join(map(str, path))
-        message = f"unknown header key `{shown_key}`{unknown_words(found, Header)}"
-        meant = nearest(key, names_at(Header, path[:-1]))
-        if is_of_project(key, Header):
-            meant = None
-        is_there = isinstance(owner, Mapping) and meant is not None and owner.entry(meant) is not None
-        span = entry.key.span if entry else tree.span
-        value = entry.value if entry else None
-        is_single = isinstance(value, Scalar) and bool(value.text) and meant in _LISTS.get(path[:-1][::2], ())
-        listed = value.span if value is not None and is_single else None
-        return HeaderProblem("unknown-key", span, message, None if is_there else meant, listed)
-    node, shown = _node_at(tree, path), path
-    while node is None and shown:
-        shown = shown[:-1]
-        node = _node_at(tree, shown)
-    key = ".".join(map(str, path))
-    message = said or wrong_words(found, key, f"`{key}`")
-    is_value = isinstance(node, Scalar) and not node.span.is_empty() and said is None
-    if node is None or not shown or is_value:
-        span = node.span if node else tree.span
-        is_listed = node is not None and shown == path and found.message.startswith(_NEEDS_LIST)
-        return HeaderProblem("invalid-value", span, message, listed=span if is_listed else None)
-    owner = _node_at(tree, shown[:-1])
-    entry = owner.entry(str(shown[-1])) if isinstance(owner, Mapping) else None
-    return HeaderProblem("invalid-value", entry.key.span if entry else node.span, message)
-
-
-def _node_at(node: Node | None, path: tuple[Any, ...]) -> Node | None:
-    for part in path:
-        if isinstance(node, Mapping):
-            node = node.merged(str(part))
-        elif isinstance(node, Sequence) and isinstance(part, int) and part < len(node.items):
-            node = node.items[part]
-        else:
-            return None
-    return node
 
 
 def _inputs(node: Node | None, data: Any) -> tuple[InputKey, ...] | None:

@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from promptls.meaning.header import HeaderProblem
+from promptls.meaning.header_problems import HeaderProblem
 from promptls.rules.aspects import declarations, files
 from promptls.rules.declared_experiments import Objection
 from promptls.rules.declared_schemas import keywords_problems, schema_problems
