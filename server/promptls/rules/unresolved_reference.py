@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Final
@@ -17,6 +18,7 @@ from promptls.text.span import Span
 from promptls.workspace.include_names import parts_of_name, path_in
 
 _MOST_SIBLINGS: Final = 500
+_FILE_NAME: Final = re.compile(r"[\w./-]+\.\w+")
 
 
 def unresolved(context: FileContext, keywords: frozenset[str]) -> Iterator[Finding]:
@@ -26,9 +28,12 @@ def unresolved(context: FileContext, keywords: frozenset[str]) -> Iterator[Findi
             continue
         if reference.is_choice:
             yield from _without_else(context, reference)
-        if reference.ignore_missing:
+        unquoted = _unquoted(context, reference) if reference.name is None else None
+        if unquoted is not None:
+            yield unquoted  # `ignore missing` does not help, either: the variables are not there
+        elif reference.ignore_missing:
             continue
-        if reference.name is None:
+        elif reference.name is None:
             yield from _by_variable(context, reference)
         elif context.snapshot.resolve(context.path, reference) is None:
             yield _finding(context, reference, reference.name)
@@ -50,6 +55,19 @@ def _without_else(context: FileContext, reference: TemplateReference) -> Iterato
         f"where `{test}` is false, this {reference.keyword} has no name, and rendering fails: add an `else`"
     )
     yield Finding(chosen.span.shifted(start), message, severity="warning")
+
+
+def _unquoted(context: FileContext, reference: TemplateReference) -> Finding | None:
+    """A finding where the name of a file that is there stands without quotes; Jinja takes it for variables."""
+    written = context.template.source.slice(reference.span)
+    if not _FILE_NAME.fullmatch(written):
+        return None
+    if context.snapshot.resolve(context.path, reference._replace(name=written)) is None:
+        return None
+    fix = Fix("Quote it", (Edit(reference.span, f"'{written}'"),), preferred=True)
+    return Finding(
+        reference.span, "the name of a file stands in quotes: these are taken for variables", (fix,)
+    )
 
 
 def _by_variable(context: FileContext, reference: TemplateReference) -> Iterator[Finding]:
