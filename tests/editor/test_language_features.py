@@ -131,3 +131,24 @@ def test_a_metric_is_renamed_in_the_header_and_in_its_file(workbench: Workbench,
     expect(workbench.line("metrics.py:same_priority")).to_be_visible()
     workbench.open_file("metrics.py")
     expect(workbench.line("def same_priority(")).to_be_visible()
+
+
+def test_every_edit_of_a_rename_is_ticked_in_its_preview(workbench: Workbench, example: Path) -> None:
+    page = workbench.page
+    workbench.open_file(PROMPT)
+    expect(workbench.lens("Preview")).to_be_visible()
+    lines = (example / PROMPT).read_text("utf-8").splitlines()
+    number, line = next((n, line) for n, line in enumerate(lines, 1) if "escape_special_characters" in line)
+    workbench.go_to(number, line.index("text)") + 2)
+    page.keyboard.press("F2")
+    box = page.locator(".rename-input")
+    expect(box).to_have_value("text")
+    box.fill("message")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("button", name="Apply", exact=True)).to_be_visible()
+    for name in ("support_triage.csv", "tickets.yml", "examples.yml.j2"):
+        expect(page.locator(".panel .monaco-list-row", has_text=name)).to_be_visible()
+    ticks = page.locator(".panel .monaco-list-row").get_by_role("checkbox")
+    expect(ticks.first).to_be_visible()
+    expect(page.locator(".panel .monaco-list-row").get_by_role("checkbox", checked=False)).to_have_count(0)
+    workbench.screenshot("rename-preview")

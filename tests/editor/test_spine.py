@@ -56,6 +56,7 @@ def test_hovering_a_part_tells_its_tokens(workbench: Workbench, example: Path) -
     workbench.go_to(number)
     # A hint that comes in would push the hover away.
     expect(workbench.line("answer")).to_contain_text(re.compile(r"\d+\s+tokens"))
+    expect(workbench.line("sections/labels.yml.j2")).to_contain_text(re.compile(r"%\}\s*\d+\s+tokens"))
     expect(workbench.status(re.compile(r"\d+ / 1,000 tokens"))).to_be_visible()
     hover = workbench.hover(number, 10)
     expect(hover).to_contain_text(re.compile(r"rendered: \d+ tokens, \d+% of the limit"))
