@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.features.document_symbols import Symbol, document_symbols
+from promptls.features.document_symbols import DocumentSymbol, document_symbols
 from support.fixture import MAIN, opened
 
 PATH = str(Path("/project") / MAIN)
@@ -40,7 +40,7 @@ def outline(text: str) -> list[str]:
     return list(_lines(document_symbols(opened(text)[0], PATH), 0))
 
 
-def _lines(symbols: Iterable[Symbol], depth: int) -> Iterable[str]:
+def _lines(symbols: Iterable[DocumentSymbol], depth: int) -> Iterable[str]:
     for symbol in symbols:
         yield f"{'  ' * depth}{symbol.kind} {symbol.name}{' ' + symbol.detail if symbol.detail else ''}"
         yield from _lines(symbol.children, depth + 1)

@@ -23,7 +23,7 @@ class KnownColumns(NamedTuple):
     failure: Failure | None
 
 
-class Place(NamedTuple):
+class RowPlace(NamedTuple):
     """A row's number, from 1, and the line on which it begins, from 0."""
 
     number: int
@@ -40,7 +40,7 @@ def known_failure(path: Path) -> Failure | None:
     return _failure(path) if _is_read_whole(path, MOST_BYTES_FOR_ROWS) else None
 
 
-def rows_by_values(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, ...], Place]:
+def rows_by_values(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, ...], RowPlace]:
     """The first row with each combination of values in these columns, as text without white space around.
 
     Empty for files above `MOST_BYTES`, and for those that cannot be read to their end.
@@ -82,13 +82,13 @@ def _failure(path: Path) -> Failure | None:
 
 
 @kept_by_file(16)
-def _rows(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, ...], Place]:
-    found: dict[tuple[str, ...], Place] = {}
+def _rows(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, ...], RowPlace]:
+    found: dict[tuple[str, ...], RowPlace] = {}
     try:
         for row in open_dataset(path).rows():
             if all(column in row.values for column in columns):
                 key = tuple(as_text(row.values[column]) for column in columns)
-                found.setdefault(key, Place(row.number, row.line))
+                found.setdefault(key, RowPlace(row.number, row.line))
     except Failure:
         return {}
     return found

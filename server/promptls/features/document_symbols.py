@@ -23,7 +23,7 @@ SymbolKind = Literal["header", "part", "section", "macro", "block", "variable", 
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class DocumentSymbol:
     """One entry of the outline: `span` is all of it, `name_span`, inside, what to jump to."""
 
     name: str
@@ -31,16 +31,16 @@ class Symbol:
     span: Span
     name_span: Span
     detail: str = ""
-    children: tuple[Symbol, ...] = ()
+    children: tuple[DocumentSymbol, ...] = ()
 
-    def shifted(self, by: int) -> Symbol:
+    def shifted(self, by: int) -> DocumentSymbol:
         """The same symbol in a text that begins `by` characters earlier."""
         children = tuple([child.shifted(by) for child in self.children])
         span, name_span = self.span.shifted(by), self.name_span.shifted(by)
-        return Symbol(self.name, self.kind, span, name_span, self.detail, children)
+        return DocumentSymbol(self.name, self.kind, span, name_span, self.detail, children)
 
 
-def document_symbols(snapshot: Snapshot, path: str) -> tuple[Symbol, ...]:
+def document_symbols(snapshot: Snapshot, path: str) -> tuple[DocumentSymbol, ...]:
     """The symbols of the file at `path`, in the order of their places; what stands in a block is below it."""
     template = snapshot.template(path)
     kind = snapshot.kind(path)
@@ -54,9 +54,9 @@ def document_symbols(snapshot: Snapshot, path: str) -> tuple[Symbol, ...]:
     return _nested(sorted(found, key=lambda symbol: (symbol.span.start, -symbol.span.end)))
 
 
-def _nested(symbols: list[Symbol]) -> tuple[Symbol, ...]:
+def _nested(symbols: list[DocumentSymbol]) -> tuple[DocumentSymbol, ...]:
     """The symbols in a tree: what stands inside a macro or a block is below it."""
-    found: list[Symbol] = []
+    found: list[DocumentSymbol] = []
     while symbols:
         first, *rest = symbols
         inside = []
@@ -67,41 +67,41 @@ def _nested(symbols: list[Symbol]) -> tuple[Symbol, ...]:
     return tuple(found)
 
 
-def _header(template: Template) -> Iterator[Symbol]:
+def _header(template: Template) -> Iterator[DocumentSymbol]:
     header = template.header
     if header is None:
         return
     children = tuple(_keys(template, header.tree)) if header.tree else ()
     name_span = Span(header.span.start, min(header.span.start + len("{#---"), header.span.end))
     name = header.settings.name or ""
-    yield Symbol("header", "header", header.span, name_span, name, children)
+    yield DocumentSymbol("header", "header", header.span, name_span, name, children)
 
 
-def _keys(template: Template, tree: Mapping) -> Iterator[Symbol]:
+def _keys(template: Template, tree: Mapping) -> Iterator[DocumentSymbol]:
     for entry in tree.entries:
         name = key_text(entry)
         if not name:
             continue
         span = Span(entry.key.span.start, max(entry.value.span.end, entry.key.span.end))
-        children: tuple[Symbol, ...] = ()
+        children: tuple[DocumentSymbol, ...] = ()
         if name == "examples":
             children = tuple(
-                Symbol(
+                DocumentSymbol(
                     f"example {number}", "example", example.span, Span(example.span.start, example.span.start)
                 )
                 for number, example in enumerate(template.declarations.examples, start=1)
             )
         elif name == "input_keys":
             children = tuple(
-                Symbol(key.name, "input", key.span, key.span, str(key.schema.get("type") or ""))
+                DocumentSymbol(key.name, "input", key.span, key.span, str(key.schema.get("type") or ""))
                 for key in template.declarations.inputs or ()
             )
         elif name == "experiments" and isinstance(entry.value, Mapping):
             children = tuple(_keys(template, entry.value))
-        yield Symbol(name, "key", span, entry.key.span, "", children)
+        yield DocumentSymbol(name, "key", span, entry.key.span, "", children)
 
 
-def _parts(template: Template) -> Iterator[Symbol]:
+def _parts(template: Template) -> Iterator[DocumentSymbol]:
     """The parts with their sections; those without a name are called by their number."""
     number = 0
     for located in chunks_from(template.source.root, 0):
@@ -112,21 +112,21 @@ def _parts(template: Template) -> Iterator[Symbol]:
 
 
 @kept
-def _in_chunk(chunk: Chunk) -> tuple[Symbol, ...]:
+def _in_chunk(chunk: Chunk) -> tuple[DocumentSymbol, ...]:
     """The parts of the chunk, with spans that count from its start."""
     return tuple(_part(chunk, part) for part in chunk_items(chunk).parts)
 
 
-def _part(chunk: Chunk, part: Part) -> Symbol:
+def _part(chunk: Chunk, part: Part) -> DocumentSymbol:
     value = part.value("name")
     name_span = value.span if value else Span(part.span.start, part.span.start)
     name = part.name or chunk.text[name_span.start : name_span.end].strip().strip("\"'")
     role = scalar_text(part.value("role")) or ""
     span = Span(part.span.start, max(part.span.end, written_end(chunk, part.entries)))
-    return Symbol(name, "part", span, name_span, role, tuple(_sections(chunk, part)))
+    return DocumentSymbol(name, "part", span, name_span, role, tuple(_sections(chunk, part)))
 
 
-def _sections(chunk: Chunk, part: Part) -> Iterator[Symbol]:
+def _sections(chunk: Chunk, part: Part) -> Iterator[DocumentSymbol]:
     sections = part.value("sections")
     if not isinstance(sections, Sequence):
         return
@@ -135,10 +135,10 @@ def _sections(chunk: Chunk, part: Part) -> Iterator[Symbol]:
             value = item.value("name")
             name_span = value.span if value else Span(item.span.start, item.span.start)
             span = Span(item.span.start, max(item.span.end, written_end(chunk, item.entries)))
-            yield Symbol(scalar_text(value) or f"section {number}", "section", span, name_span)
+            yield DocumentSymbol(scalar_text(value) or f"section {number}", "section", span, name_span)
 
 
-def _jinja(template: Template) -> Iterator[Symbol]:
+def _jinja(template: Template) -> Iterator[DocumentSymbol]:
     across = {block.tags[0]: block for block in blocks_across(template.source) if block.is_closed}
     for located in chunks_where(template.source.root, _has_named):
         inside = {block.tags[0]: block for block in blocks_inside(located.chunk)}
@@ -151,13 +151,13 @@ def _jinja(template: Template) -> Iterator[Symbol]:
                 for target in statement.targets:
                     if isinstance(target, Name):
                         place = target.span.shifted(begin)
-                        yield Symbol(target.name, "variable", span, place)
+                        yield DocumentSymbol(target.name, "variable", span, place)
                 continue
             detail = ""
             if statement.keyword == "macro":
                 detail = f"({', '.join(parameter.name for parameter in statement.parameters)})"
             kind: SymbolKind = "macro" if statement.keyword == "macro" else "block"
-            yield Symbol(statement.name, kind, span, statement.name_span.shifted(begin), detail)
+            yield DocumentSymbol(statement.name, kind, span, statement.name_span.shifted(begin), detail)
 
 
 @kept

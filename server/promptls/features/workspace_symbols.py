@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from promptls.features.document_symbols import Symbol, document_symbols
+from promptls.features.document_symbols import DocumentSymbol, document_symbols
 from promptls.meaning.kind import Kind
 from promptls.meaning.variables import input_variable
 from promptls.text.span import Span
@@ -55,7 +55,7 @@ def shown_path(snapshot: Snapshot, path: str) -> str:
     return path
 
 
-def _listed(symbols: Iterable[Symbol], container: str) -> Iterator[NamedThing]:
+def _listed(symbols: Iterable[DocumentSymbol], container: str) -> Iterator[NamedThing]:
     for symbol in symbols:
         kind = _LISTED.get(symbol.kind)
         if kind is not None:

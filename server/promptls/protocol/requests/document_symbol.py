@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
-from promptls.features.document_symbols import Symbol, document_symbols
+from promptls.features.document_symbols import DocumentSymbol, document_symbols
 from promptls.protocol.convert import range_json
 from promptls.syntax.source import Source
 from promptls.text.span import Span
@@ -40,7 +40,7 @@ def document_symbol(session: Session, params: dict[str, Any]) -> list[dict[str, 
     return [flat for symbol in found for flat in _flat(session, uri, template.source, symbol, None)]
 
 
-def _tree(session: Session, source: Source, symbol: Symbol) -> dict[str, Any]:
+def _tree(session: Session, source: Source, symbol: DocumentSymbol) -> dict[str, Any]:
     # The protocol wants the name inside the whole, which broken text may not give.
     name_span = Span(
         min(max(symbol.name_span.start, symbol.span.start), symbol.span.end),
@@ -59,7 +59,7 @@ def _tree(session: Session, source: Source, symbol: Symbol) -> dict[str, Any]:
     return made
 
 
-def _kind(session: Session, symbol: Symbol) -> int:
+def _kind(session: Session, symbol: DocumentSymbol) -> int:
     kind = _KINDS[symbol.kind]
     # Clients that list no kinds know those of the protocol's first version.
     is_newer = kind.value > types.SymbolKind.Array.value
@@ -67,7 +67,7 @@ def _kind(session: Session, symbol: Symbol) -> int:
 
 
 def _flat(
-    session: Session, uri: str, source: Source, symbol: Symbol, container: str | None
+    session: Session, uri: str, source: Source, symbol: DocumentSymbol, container: str | None
 ) -> list[dict[str, Any]]:
     own: dict[str, Any] = {
         "name": symbol.name or "?",

@@ -12,7 +12,7 @@ from promptls.syntax.yaml.nodes import Mapping
 from promptls.text.span import Span
 
 
-class Reading(NamedTuple):
+class LastReading(NamedTuple):
     """A text that was read without an error, as `project` gives it with all branches.
 
     `root` is its one tree, in which no node stands twice. Brackets stand in one another no deeper than
@@ -36,7 +36,7 @@ class Written(NamedTuple):
     is_dynamic: Callable[[Span], bool]
 
 
-def changed(before: Reading, now: Written) -> Span:
+def changed(before: LastReading, now: Written) -> Span:
     """The span of the old projection outside of which text, places and tags are alike."""
     old, new = before.projection, now.projection
     most = min(len(old.text), len(new.text))
@@ -67,7 +67,7 @@ def _most(most: int, are_alike: Callable[[int, int], bool]) -> int:
     return low
 
 
-def _changed_pieces(before: Reading, now: Written) -> tuple[int, int]:
+def _changed_pieces(before: LastReading, now: Written) -> tuple[int, int]:
     """Up to where the places of the projections lead to the same text, and from where on again."""
     old, new = before.projection, now.projection
     grown, growth = len(new.text) - len(old.text), len(now.text) - before.length
@@ -100,7 +100,7 @@ def start_of(projection: Projection, number: int) -> int:
     return projection.starts[number] if number < len(projection.starts) else len(projection.text)
 
 
-def _changed_tags(before: Reading, now: Written) -> tuple[int, int]:
+def _changed_tags(before: LastReading, now: Written) -> tuple[int, int]:
     """Where the first and the last tag stand that are not alike, in the old projection."""
     old, new, growth = before.tags, now.tags, len(now.text) - before.length
     most = min(len(old), len(new))

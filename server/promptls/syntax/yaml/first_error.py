@@ -11,7 +11,7 @@ from typing import Final
 
 from promptls.syntax.projection import Projection
 from promptls.syntax.yaml.compose import YamlError, error_behind
-from promptls.syntax.yaml.difference import Reading, Written, place_in
+from promptls.syntax.yaml.difference import LastReading, Written, place_in
 from promptls.syntax.yaml.flow_stretches import Stretch, opening_of
 from promptls.syntax.yaml.nodes import Collection, Mapping
 from promptls.syntax.yaml.stretches import is_dash
@@ -21,7 +21,9 @@ _LONGEST_MARK: Final = 5
 """How many characters say that a document begins or ends."""
 
 
-def first_error(stretches: Iterable[Stretch], before: Reading, now: Written) -> tuple[YamlError, int] | None:
+def first_error(
+    stretches: Iterable[Stretch], before: LastReading, now: Written
+) -> tuple[YamlError, int] | None:
     """The first error of a text, and up to where it is seen; each stretch holds all that has changed.
 
     None where there is none, or it is not certain that a fresh reading finds the same.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.difference import Reading, Written, changed, place_in
+from promptls.syntax.yaml.difference import LastReading, Written, changed, place_in
 from promptls.syntax.yaml.leading_back import dynamics, spans
 from promptls.syntax.yaml.nodes import Entry, Mapping
 from promptls.syntax.yaml.reread import reread
@@ -22,7 +22,7 @@ class KnownEntries:
     """
 
     chunk: Chunk
-    before: Reading | None
+    before: LastReading | None
     entries: dict[tuple[int, int], Entry]
     edited: Span
     seen: int | None

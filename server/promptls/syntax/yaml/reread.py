@@ -13,7 +13,7 @@ import re
 from typing import Final, NamedTuple
 
 from promptls.syntax.yaml.compose import MAX_DEPTH, YamlError, compose, nesting_of
-from promptls.syntax.yaml.difference import Reading, Written, changed
+from promptls.syntax.yaml.difference import LastReading, Written, changed
 from promptls.syntax.yaml.first_error import first_error
 from promptls.syntax.yaml.flow_stretches import CLOSING, Stretch, children_of, start_of_child
 from promptls.syntax.yaml.json_escapes import is_json
@@ -46,7 +46,7 @@ class Reread(NamedTuple):
     until: int = 0
 
 
-def reread(before: Reading, now: Written) -> Reread | None:
+def reread(before: LastReading, now: Written) -> Reread | None:
     """The tree of the text, or its first error; None where it must be read as a whole."""
     if before.projection.text == now.projection.text and before.tags == now.tags:
         return Reread(before.root, before.nesting) if before.length == len(now.text) else None
@@ -69,7 +69,7 @@ def reread(before: Reading, now: Written) -> Reread | None:
     return None if root is None else Reread(root, nesting)
 
 
-def _nesting(before: Reading, now: Written, span: Span) -> int:
+def _nesting(before: LastReading, now: Written, span: Span) -> int:
     """How deep brackets stand in one another at most, more or less: never less than they do."""
     old, new = before.projection.text, now.projection.text
     end = span.end + len(new) - len(old)
@@ -81,7 +81,7 @@ def _nesting(before: Reading, now: Written, span: Span) -> int:
     return nesting if nesting <= MAX_DEPTH else nesting_of(new)
 
 
-def _read(stretch: Stretch, before: Reading, now: Written) -> Mapping | None:
+def _read(stretch: Stretch, before: LastReading, now: Written) -> Mapping | None:
     """The tree with what now stands in the stretch; None where that may mean more or something else."""
     old, new = before.projection, now.projection
     begin, end = stretch.span.start, stretch.span.end + len(new.text) - len(old.text)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from promptls.syntax.projection import Projection
-from promptls.syntax.yaml.difference import Reading, place_in
+from promptls.syntax.yaml.difference import LastReading, place_in
 from promptls.syntax.yaml.flow_stretches import (
     MOST_CHILDREN,
     Step,
@@ -26,7 +26,7 @@ _MOST_LINES: Final = 50
 _WHITE: Final = frozenset({"", " ", "\t", "\n", "\r"})
 
 
-def stretches(before: Reading, changed: Span) -> Iterator[Stretch]:
+def stretches(before: LastReading, changed: Span) -> Iterator[Stretch]:
     """The stretches that hold all of a span behind their first character, each inside the one ahead of it."""
     projection = before.projection
     offset = projection.origin(changed.start)

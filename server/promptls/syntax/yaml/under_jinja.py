@@ -28,7 +28,7 @@ from promptls.syntax.projection import (
 )
 from promptls.syntax.projection_edit import projected_again
 from promptls.syntax.yaml.compose import Composed, YamlError, compose, nesting_of
-from promptls.syntax.yaml.difference import Reading, Written
+from promptls.syntax.yaml.difference import LastReading, Written
 from promptls.syntax.yaml.leading_back import dynamics, spans
 from promptls.syntax.yaml.nodes import Mapping, Node
 from promptls.syntax.yaml.reread import reread
@@ -112,7 +112,7 @@ def _again(chunk: Chunk) -> ChunkYaml | None:
     return None if again is None else known._replace(roots=again.roots, retyped=again.key)
 
 
-def _last_reading(chunk: Chunk) -> Reading | None:
+def _last_reading(chunk: Chunk) -> LastReading | None:
     """The last text that became this one and was a mapping without an error; None if there is none."""
     if chunk.before is None:
         return None
@@ -122,14 +122,14 @@ def _last_reading(chunk: Chunk) -> Reading | None:
         (root,) = known.roots
         if not isinstance(root, Mapping) or not root.entries:
             return None
-        return Reading(former.length, former.tags, projection_of(former), root, _nesting(former))
+        return LastReading(former.length, former.tags, projection_of(former), root, _nesting(former))
     return last_reading(former)
 
 
-def last_reading(chunk: Chunk) -> Reading | None:
+def last_reading(chunk: Chunk) -> LastReading | None:
     """The last text without an error that became that of a chunk with one; None where none is known."""
     earlier = chunk.kept.get(_last_reading)
-    return earlier if isinstance(earlier, Reading) else None
+    return earlier if isinstance(earlier, LastReading) else None
 
 
 def error_seen(chunk: Chunk) -> int | None:
