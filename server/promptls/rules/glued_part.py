@@ -48,6 +48,7 @@ from typing import Final, NamedTuple
 
 from promptls.meaning.branches import OpenBlock
 from promptls.meaning.template import Template
+from promptls.rules.aspects import names, problems
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule, Severity
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import Located, chunks_where, united
@@ -88,6 +89,33 @@ def _trims_last_break(chunk: Chunk) -> bool:
 
 
 _trims: Final = united(_trims_last_break, any)
+
+
+@kept
+def _tags(chunk: Chunk) -> tuple[object, ...]:
+    """The tags of a chunk without their places, each with what stands ahead of it, and what ends the chunk."""
+    found: list[object] = []
+    position = 0
+    for tag in chunk.tags:
+        found.append((tag.text, tag.unclosed, tag.span.start in chunk.line_starts))
+        found.append(_kind(chunk.text[position : tag.span.start]))
+        position = tag.span.end
+    return (*found, _kind(chunk.text[position:]))
+
+
+def _kind(piece: str) -> tuple[bool, bool]:
+    """Whether a piece between tags has text, and whether a line break ends it."""
+    written = piece.rstrip()
+    return bool(written.strip("\ufeff \t\r\n")), _has_break(piece[len(written) :])
+
+
+_each_tags: Final = united(_tags, tuple[object, ...])
+
+
+def _aspect(context: FileContext) -> object:
+    """All that it depends on whether parts are glued, where any can be."""
+    root = context.template.source.root
+    return _each_tags(root) if _trims(root) else None
 
 
 def check(context: FileContext) -> Iterator[Finding]:
@@ -248,4 +276,5 @@ RULE = Rule(
     module=__name__,
     kinds=PARTS_KINDS,
     check=check,
+    looks_at=(_aspect, names, problems),
 )
