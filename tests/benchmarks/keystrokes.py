@@ -175,7 +175,7 @@ def print_in_process(sizes: list[int], count: int) -> None:
 
 def print_analysis(row: str, text: str, count: int) -> None:
     """Print what opening, editing and checking one text take: a tag in it breaks and is mended in turn."""
-    from promptls.rules.check import check
+    from promptls.rules.checking.check import check
     from promptls.text.span import Span
     from promptls.workspace.workspace import Workspace
 

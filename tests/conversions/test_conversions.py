@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jinja2 import Environment
 
 from promptls.conversions.registry import convert, guess
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from promptls.systems.prompt_poet.render import render
 from promptls.systems.ragas.prompt_object import format_prompt, read_prompt_object
 from promptls.text.failure import Failure, WrongUse

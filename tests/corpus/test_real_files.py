@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from promptls.meaning.kind import Kind
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from promptls.workspace.disk import read_text
 from promptls.workspace.workspace import Workspace
 from support.soundness import assert_sound

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from promptls.features.document_symbols import document_symbols
 from promptls.features.hover import hover
 from promptls.features.semantic_tokens.runs import file_run
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from promptls.text.lines import Unit
 from promptls.text.span import Span
 from promptls.workspace.workspace import Workspace

@@ -10,7 +10,7 @@ import pytest
 from promptls.features.refactorings import offers
 from promptls.features.refactorings.refactoring import Offer
 from promptls.formatting.frame import applied
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from promptls.systems.prompt_poet.render import render
 from promptls.text.span import Span
 from promptls.workspace.workspace import Workspace

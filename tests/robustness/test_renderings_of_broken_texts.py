@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from promptls.meaning.kind import Kind
-from promptls.rules.check_rendering import check_rendering
+from promptls.rules.checking.renderings import check_rendering
 from support.fixture import opened
 from support.rendered import rendered
 from support.soundness import errors_raised

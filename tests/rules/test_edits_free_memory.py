@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from promptls.text.span import Span
 from promptls.workspace.workspace import Workspace
 

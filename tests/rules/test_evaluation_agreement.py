@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptls.rendering.evaluation_asking import is_api
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from promptls.rules.rule import Finding
 from promptls.systems.opencompass.evaluation_prompt import build_evaluation_prompt
 from promptls.systems.opencompass.failure import OpenCompassError

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from promptls.rules.rule import Finding
 from promptls.workspace.workspace import Workspace
 from support.fixture import check_findings, check_fix

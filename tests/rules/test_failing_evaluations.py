@@ -10,7 +10,7 @@ from promptls.rendering.execute import execute
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.request import job_for
 from promptls.rendering.samples import samples_of
-from promptls.rules.check_rendering import check_rendering
+from promptls.rules.checking.renderings import check_rendering
 from promptls.workspace.workspace import Workspace
 
 PROMPT = """\

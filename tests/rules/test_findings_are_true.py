@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.render import render
 from support.fixture import MAIN, opened

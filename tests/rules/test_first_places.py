@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from promptls.text.span import Span
 from promptls.workspace.workspace import Workspace
 

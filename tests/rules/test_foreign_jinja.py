@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from jinja2 import Environment
 
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from support.cases import cases
 from support.fixture import MAIN, check_findings, check_fix, opened
 

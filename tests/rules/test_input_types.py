@@ -8,7 +8,7 @@ import pytest
 from jinja2 import Environment
 from jinja2.exceptions import UndefinedError
 
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from promptls.rules.rule import Finding
 from support.cases import cases
 from support.fixture import MAIN, check_findings, opened

@@ -7,7 +7,7 @@ from jinja2 import Environment, TemplateSyntaxError
 from jinja2.filters import FILTERS
 from jinja2.tests import TESTS
 
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from promptls.syntax.jinja import builtins
 from support.fixture import MAIN, opened
 

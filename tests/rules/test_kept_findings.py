@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from promptls.text.span import Span
 from promptls.workspace.workspace import Workspace
 

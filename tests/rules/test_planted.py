@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from support.fixture import MAIN, opened
 
 TEMPLATE = """\

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from promptls.features.formatting import file_edits
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from promptls.rules.rule import Finding
 from promptls.text.span import Span
 from promptls.workspace.workspace import Workspace

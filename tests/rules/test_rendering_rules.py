@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from promptls.rendering.file_rendering import FileRendering, RowTokens
-from promptls.rules.check_rendering import check_rendering
+from promptls.rules.checking.renderings import check_rendering
 from promptls.rules.rule import Finding
 from support.cases import cases
 from support.fixture import check_findings, check_fix, opened

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from promptls.workspace.workspace import Workspace
 from support.fixture import check_findings, check_fix
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.rules.settings_problems import settings_problems
+from promptls.rules.checking.settings_problems import settings_problems
 from promptls.workspace.project_settings import find_project
 
 

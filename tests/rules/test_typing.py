@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from promptls.workspace.workspace import Workspace
 
 PATH = "/project/main.yml.j2"

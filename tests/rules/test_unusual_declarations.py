@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from promptls.workspace.workspace import Workspace
 from support.cases import cases
 from support.fixture import check_findings

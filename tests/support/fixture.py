@@ -18,9 +18,9 @@ from pathlib import Path
 
 from promptls.experiments.history import RunSummary
 from promptls.rendering.request import RENDERED_KINDS
-from promptls.rules.check import check
-from promptls.rules.check_rendering import RENDERING_RULES, check_rendering
-from promptls.rules.check_runs import check_runs
+from promptls.rules.checking.check import check
+from promptls.rules.checking.renderings import RENDERING_RULES, check_rendering
+from promptls.rules.checking.runs import check_runs
 from promptls.rules.rule import Finding
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from promptls.meaning.template import Template
 from promptls.rendering.samples import placeholder_sample
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import walk
 from promptls.syntax.jinja.problems import tag_tree

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from promptls.meaning.template import Template
-from promptls.rules.call_objections import Objection, call_objections
-from promptls.rules.check import severity_of
+from promptls.rules.checking.check import severity_of
+from promptls.rules.facts.call_objections import Objection, call_objections
+from promptls.rules.facts.suppression import silenced
 from promptls.rules.missing_template_data import RULE
 from promptls.rules.rule import Finding, RelatedPlace
-from promptls.rules.suppression import silenced
 from promptls.text.span import Span
 from promptls.workspace.callers import template_of
 from promptls.workspace.python_calls import TemplateCall, calls_in_text

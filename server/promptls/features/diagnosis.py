@@ -23,7 +23,7 @@ from promptls.models.openai_compatible import OPENAI_KEY_ENV
 from promptls.models.providers import TABLE
 from promptls.models.registry import check_model, find_model
 from promptls.models.weights import LOCAL_MODELS
-from promptls.rules.settings_problems import settings_problems
+from promptls.rules.checking.settings_problems import settings_problems
 from promptls.settings.project import Project
 from promptls.text.failure import WrongUse
 from promptls.tokens.encodings import ENCODING_NAMES, load

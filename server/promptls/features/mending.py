@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
 from promptls.features.code_actions import fixes_together
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
 from promptls.rules.rule import Edit, Finding
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot

@@ -18,7 +18,7 @@ def run_findings(snapshot: Snapshot, path: str, runs: Iterable[ExperimentRuns]) 
     newest_first = [run for each in runs for run in each.newest_first]
     if not newest_first:
         return ()
-    from promptls.rules.check_runs import check_runs
+    from promptls.rules.checking.runs import check_runs
 
     return check_runs(snapshot, path, newest_first)
 
@@ -30,7 +30,7 @@ def row_findings(
     fresh = [each for each in runs if any(not run.stale for run in each.newest_first)]
     if not fresh:
         return ()
-    from promptls.rules.check import severity_of
+    from promptls.rules.checking.check import severity_of
     from promptls.rules.failing_row import RULE, rows_in_datasets
 
     severity = severity_of(RULE, snapshot.project(path).settings)

@@ -148,7 +148,7 @@ class Diagnostics:
         """
         if self._session.kind(path) is Kind.OTHER:
             return ()
-        from promptls.rules.check import check
+        from promptls.rules.checking.check import check
 
         snapshot = self._session.snapshot
         return (

@@ -17,7 +17,7 @@ from promptls.protocol.method_table import METHODS
 
 log = logging.getLogger(__name__)
 
-_FIRST: Final = ("promptls.meaning.header", "promptls.rules.registry", "promptls.rules.check")
+_FIRST: Final = ("promptls.meaning.header", "promptls.rules.registry", "promptls.rules.checking.check")
 """The modules that the first diagnostics need."""
 _SECOND: Final = ("promptls.protocol.kept.renderings", "promptls.features.experiment_runs")
 """Those that are needed when the typing first pauses."""

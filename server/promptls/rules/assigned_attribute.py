@@ -35,10 +35,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.meaning.scopes import Binding
-from promptls.rules.aspects import declarations, files, names, references
-from promptls.rules.macro_calls import statement_at
+from promptls.rules.facts.aspects import declarations, files, names, references
+from promptls.rules.facts.macro_calls import statement_at
+from promptls.rules.facts.template_names import written_texts
 from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
-from promptls.rules.template_names import written_texts
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import chunks_where, union, united
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Expression, Name, Operation

@@ -43,8 +43,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.meaning.contents import MOVED, Content, chunk_contents, tags_in
-from promptls.rules.aspects import silenced
-from promptls.rules.first_places import FirstPlaces
+from promptls.rules.facts.aspects import silenced
+from promptls.rules.facts.first_places import FirstPlaces
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import chunk_blocks

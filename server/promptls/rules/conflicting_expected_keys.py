@@ -48,10 +48,10 @@ from promptls.meaning.name_events import chunk_events
 from promptls.meaning.parts import chunk_items
 from promptls.meaning.scopes import GLOBALS, INJECTED
 from promptls.meaning.shapes import used_shapes
-from promptls.rules.aspects import declarations, files, names, references, uses
-from promptls.rules.misspelt import misspelt
+from promptls.rules.facts.aspects import declarations, files, names, references, uses
+from promptls.rules.facts.undeclared_readings import declared_names
+from promptls.rules.fixes.misspelt import misspelt
 from promptls.rules.rule import PARTS_KINDS, CheckNames, Edit, FileContext, Finding, Fix, Rule
-from promptls.rules.undeclared_readings import declared_names
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import union, united
 from promptls.syntax.yaml.nodes import Sequence, scalar_text

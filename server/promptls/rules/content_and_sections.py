@@ -39,7 +39,7 @@ from itertools import product
 
 from promptls.meaning.branches import chunk_branches
 from promptls.meaning.parts import Part, chunk_items
-from promptls.rules.key_edits import without_entry
+from promptls.rules.fixes.key_edits import without_entry
 from promptls.rules.rule import PARTS_KINDS, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk

@@ -37,8 +37,8 @@ from typing import Final
 from promptls.meaning.certain_uses import CertainUse, certain_uses
 from promptls.meaning.shape import Shape
 from promptls.meaning.shapes import used_shapes
-from promptls.rules.aspects import declarations, each_use, names
-from promptls.rules.declared_types import words_of
+from promptls.rules.facts.aspects import declarations, each_use, names
+from promptls.rules.facts.declared_types import words_of
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule
 
 _KINDS: Final = {"text": "text", "number": "number", "mapping": "mapping", "called": "function",

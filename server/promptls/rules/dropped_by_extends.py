@@ -56,8 +56,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.rules.block_family import ancestors, block_tags_of, blocks_of
-from promptls.rules.misspelt import misspelt
+from promptls.rules.facts.block_family import ancestors, block_tags_of, blocks_of
+from promptls.rules.fixes.misspelt import misspelt
 from promptls.rules.rule import PARTS_KINDS, FileContext, Finding, Rule
 
 

@@ -47,7 +47,7 @@ from collections.abc import Iterator
 from promptls.meaning.canonical import canonical_text
 from promptls.meaning.example import Example, kept_with_example
 from promptls.meaning.object_data import is_printed
-from promptls.rules.aspects import declarations
+from promptls.rules.facts.aspects import declarations
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, RelatedPlace, Rule
 
 

@@ -36,8 +36,8 @@ from typing import NamedTuple
 
 from promptls.meaning.branches import chunk_branches
 from promptls.meaning.kind import Kind
-from promptls.rules.aspects import declarations
-from promptls.rules.mapping_edits import removed_item
+from promptls.rules.facts.aspects import declarations
+from promptls.rules.fixes.mapping_edits import removed_item
 from promptls.rules.rule import YAML_KINDS, FileContext, Finding, Fix, Rule
 from promptls.syntax.yaml.nodes import (
     Collection,

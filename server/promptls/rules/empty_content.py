@@ -35,8 +35,8 @@ from typing import Final
 
 from promptls.meaning.contents import chunk_contents
 from promptls.meaning.parts import Part, chunk_items
-from promptls.rules.filled_behind import may_be_filled, may_print
-from promptls.rules.removed_tag import whole_lines
+from promptls.rules.facts.filled_behind import may_be_filled, may_print
+from promptls.rules.fixes.removed_tag import whole_lines
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.rules.filled_in import BLANK, value_behind
+from promptls.rules.fixes.filled_in import BLANK, value_behind
 from promptls.rules.rule import OBJECT_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.yaml.nodes import Entry, Scalar
 

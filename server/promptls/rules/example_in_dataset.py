@@ -61,7 +61,7 @@ from typing import Any
 
 from promptls.meaning.kind import Kind
 from promptls.meaning.object_data import is_printed
-from promptls.rules.declared_experiments import DeclaredExperiment, declared_experiments
+from promptls.rules.facts.declared_experiments import DeclaredExperiment, declared_experiments
 from promptls.rules.rule import FileContext, Finding, Rule
 
 

@@ -129,7 +129,7 @@ def _visible(template: Template, line: int) -> Span:
 def _is_known(context: FileContext, span: Span) -> bool:
     """Whether a rule that needs no rendering finds an error or a warning on the line."""
     # The list of all rules names this one too: it can only be asked for at run time.
-    from promptls.rules.check import check
+    from promptls.rules.checking.check import check
 
     place = context.template.source.place
     line = place(span.start).line
@@ -142,7 +142,7 @@ def _is_known(context: FileContext, span: Span) -> bool:
 
 def _has_error(context: FileContext) -> bool:
     """Whether a rule that needs no rendering finds an error in the file."""
-    from promptls.rules.check import check  # as above
+    from promptls.rules.checking.check import check  # as above
 
     return any(finding.severity == "error" for finding in check(context.snapshot, context.path))
 

@@ -64,7 +64,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from promptls.meaning.kind import Kind
-from promptls.rules.declared_experiments import name_span
+from promptls.rules.facts.declared_experiments import name_span
 from promptls.rules.rule import FileContext, Finding, Rule
 
 if TYPE_CHECKING:

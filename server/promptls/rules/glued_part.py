@@ -48,7 +48,7 @@ from typing import Final, NamedTuple
 
 from promptls.meaning.branches import OpenBlock
 from promptls.meaning.template import Template
-from promptls.rules.aspects import names, problems
+from promptls.rules.facts.aspects import names, problems
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule, Severity
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import Located, chunks_where, united

@@ -34,8 +34,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.rules.aspects import silenced
-from promptls.rules.first_places import FirstPlaces
+from promptls.rules.facts.aspects import silenced
+from promptls.rules.facts.first_places import FirstPlaces
 from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Filter

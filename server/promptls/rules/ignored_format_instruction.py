@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.rules.aspects import declarations
+from promptls.rules.facts.aspects import declarations
 from promptls.rules.rule import OBJECT_KINDS, FileContext, Finding, Rule
 from promptls.systems.ragas.release import release_of
 

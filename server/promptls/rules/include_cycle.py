@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from promptls.rules.aspects import files, names, references
+from promptls.rules.facts.aspects import files, names, references
 from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Rule
 from promptls.workspace.snapshot import Snapshot
 

@@ -48,7 +48,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from promptls.meaning.example import Example, kept_with_example
-from promptls.rules.aspects import declarations
+from promptls.rules.facts.aspects import declarations
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import key_text
 

@@ -52,9 +52,9 @@ from promptls.meaning.schema_shape import shape_of_schema
 from promptls.meaning.shape import Shape
 from promptls.meaning.shapes import resolved_uses, used_shapes
 from promptls.meaning.use import Use
-from promptls.rules.aspects import declarations, each_use, files, names, references
-from promptls.rules.declared_types import lacks_property, meant_key, mismatch
-from promptls.rules.never_equal import may_differ, never_equal
+from promptls.rules.facts.aspects import declarations, each_use, files, names, references
+from promptls.rules.facts.declared_types import lacks_property, meant_key, mismatch
+from promptls.rules.facts.never_equal import may_differ, never_equal
 from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
 from promptls.text.nearest import is_close
 from promptls.text.span import Span

@@ -40,11 +40,11 @@ from collections.abc import Iterator
 
 from promptls.meaning.evaluation import Evaluation, evaluation_of
 from promptls.meaning.evaluation_template import EvaluationTemplate, Form
-from promptls.rules.filled_in import BLANK, as_list, key_behind
-from promptls.rules.key_edits import without_entry
-from promptls.rules.mapping_edits import is_flow
+from promptls.rules.facts.template_slip import unknown_alone
+from promptls.rules.fixes.filled_in import BLANK, as_list, key_behind
+from promptls.rules.fixes.key_edits import without_entry
+from promptls.rules.fixes.mapping_edits import is_flow
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, Severity
-from promptls.rules.template_slip import unknown_alone
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text

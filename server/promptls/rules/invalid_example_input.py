@@ -53,7 +53,7 @@ from typing import Any
 from promptls.meaning.example import Example
 from promptls.meaning.object_data import holds_printed
 from promptls.meaning.schema_error import schema_fault
-from promptls.rules.declared_types import plainly_fits
+from promptls.rules.facts.declared_types import plainly_fits
 from promptls.rules.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import key_text, node_at
 

@@ -40,10 +40,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from promptls.meaning.header_problems import HeaderProblem
-from promptls.rules.aspects import declarations, files
-from promptls.rules.declared_experiments import Objection
-from promptls.rules.declared_schemas import keywords_problems, schema_problems
-from promptls.rules.near_paths import near_file
+from promptls.rules.facts.aspects import declarations, files
+from promptls.rules.facts.declared_experiments import Objection
+from promptls.rules.facts.declared_schemas import keywords_problems, schema_problems
+from promptls.rules.fixes.near_paths import near_file
 from promptls.rules.rule import DECLARING_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.yaml.nodes import Mapping
 from promptls.text.nearest import is_close

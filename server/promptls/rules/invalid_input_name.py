@@ -34,7 +34,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.rules.aspects import declarations
+from promptls.rules.facts.aspects import declarations
 from promptls.rules.rule import OBJECT_KINDS, FileContext, Finding, Rule
 
 _BAD: Final = re.compile(r"[.\[\]{}!:]|^\d*$")

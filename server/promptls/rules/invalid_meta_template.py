@@ -46,8 +46,8 @@ from typing import Final
 from promptls.meaning.evaluation import evaluation_of
 from promptls.meaning.evaluation_template import Form
 from promptls.meaning.meta_template import MetaTemplate
-from promptls.rules.filled_in import BLANK, as_list, key_behind
-from promptls.rules.misspelt import misspelt
+from promptls.rules.fixes.filled_in import BLANK, as_list, key_behind
+from promptls.rules.fixes.misspelt import misspelt
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk

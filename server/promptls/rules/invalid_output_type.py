@@ -41,8 +41,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from promptls.meaning.kind import Kind
-from promptls.rules.aspects import declarations
-from promptls.rules.misspelt import misspelt
+from promptls.rules.facts.aspects import declarations
+from promptls.rules.fixes.misspelt import misspelt
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import Scalar, scalar_text
 from promptls.systems.ragas.release import release_of

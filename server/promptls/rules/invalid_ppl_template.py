@@ -50,7 +50,7 @@ from typing import Final
 
 from promptls.meaning.evaluation import Evaluation, evaluation_of
 from promptls.meaning.evaluation_template import EvaluationTemplate, Form, Label
-from promptls.rules.misspelt import misspelt
+from promptls.rules.fixes.misspelt import misspelt
 from promptls.rules.rule import EVALUATION_KINDS, Finding, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk

@@ -57,10 +57,10 @@ from typing import TYPE_CHECKING, Any
 from promptls.meaning.given import given_value
 from promptls.meaning.kind import Kind
 from promptls.meaning.misfit import lacking, misfit_by_name
-from promptls.rules.declared_experiments import Objection
-from promptls.rules.declared_types import declared_types, is_of_type
-from promptls.rules.near_paths import near_file
-from promptls.rules.needed_inputs import needed_inputs
+from promptls.rules.facts.declared_experiments import Objection
+from promptls.rules.facts.declared_types import declared_types, is_of_type
+from promptls.rules.facts.needed_inputs import needed_inputs
+from promptls.rules.fixes.near_paths import near_file
 from promptls.rules.rule import FileContext, Finding, Rule
 from promptls.text.failure import Failure
 from promptls.text.nearest import nearest

@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from promptls.rules.misspelt import misspelt
+from promptls.rules.fixes.misspelt import misspelt
 from promptls.rules.rule import OBJECT_KINDS, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, scalar_text
 from promptls.systems.ragas.fields import field_names

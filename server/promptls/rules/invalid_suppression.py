@@ -35,9 +35,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.meaning.contents import chunk_contents
-from promptls.rules.misspelt import misspelt
+from promptls.rules.facts.suppression import chunk_suppressions
+from promptls.rules.fixes.misspelt import misspelt
 from promptls.rules.rule import DECLARING_KINDS, Edit, Finding, Fix, Rule
-from promptls.rules.suppression import chunk_suppressions
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.text.span import Span

@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from promptls.meaning.template import Template
-from promptls.rules.jinja_fixes import jinja_fixes
+from promptls.rules.fixes.jinja_fixes import jinja_fixes
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Fix, RelatedPlace, Rule
 from promptls.syntax.problem import SyntaxProblem
 

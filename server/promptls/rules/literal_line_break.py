@@ -37,8 +37,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.meaning.contents import Content, block_indent, chunk_contents
-from promptls.rules.aspects import silenced
-from promptls.rules.first_places import FirstPlaces
+from promptls.rules.facts.aspects import silenced
+from promptls.rules.facts.first_places import FirstPlaces
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
 from promptls.text.span import Span

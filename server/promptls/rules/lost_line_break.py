@@ -42,8 +42,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.meaning.contents import chunk_contents, tags_in
-from promptls.rules.aspects import names
-from promptls.rules.printed_beside import Beside, printed_beside
+from promptls.rules.facts.aspects import names
+from promptls.rules.facts.printed_beside import Beside, printed_beside
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule, Severity
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import chunks_where, united

@@ -57,9 +57,9 @@ from pathlib import Path
 from typing import Final
 
 from promptls.meaning.kind import Kind
-from promptls.rules.declared_experiments import DeclaredExperiment, declared_experiments
-from promptls.rules.named_metrics import named_metrics, needed_columns
-from promptls.rules.needed_inputs import needed_inputs
+from promptls.rules.facts.declared_experiments import DeclaredExperiment, declared_experiments
+from promptls.rules.facts.named_metrics import named_metrics, needed_columns
+from promptls.rules.facts.needed_inputs import needed_inputs
 from promptls.rules.rule import FileContext, Finding, Rule
 from promptls.text.nearest import did_you_mean
 

@@ -45,7 +45,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.meaning.example import Example
-from promptls.rules.mapping_edits import added_entry
+from promptls.rules.fixes.mapping_edits import added_entry
 from promptls.rules.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Fix, Rule
 from promptls.text.nearest import nearest
 

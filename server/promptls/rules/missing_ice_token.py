@@ -45,7 +45,7 @@ from collections.abc import Iterator
 from promptls.meaning.dialogue_texts import scalars_in
 from promptls.meaning.evaluation import Evaluation, evaluation_of
 from promptls.meaning.evaluation_template import EvaluationTemplate, Form
-from promptls.rules.mapping_edits import added_entry, indentation, is_flow, text_start
+from promptls.rules.fixes.mapping_edits import added_entry, indentation, is_flow, text_start
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, Severity
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk

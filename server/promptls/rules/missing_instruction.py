@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.meaning.kind import top_keys
-from promptls.rules.mapping_edits import added_entry
+from promptls.rules.fixes.mapping_edits import added_entry
 from promptls.rules.rule import OBJECT_KINDS, FileContext, Finding, Fix, Rule
 from promptls.settings.header import HEADER_KEYS
 from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text

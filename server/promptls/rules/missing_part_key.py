@@ -35,8 +35,8 @@ from typing import Final
 
 from promptls.meaning.branches import chunk_branches
 from promptls.meaning.parts import Part, chunk_items
-from promptls.rules.filled_in import BLANK, key_behind
-from promptls.rules.mapping_edits import is_flow
+from promptls.rules.fixes.filled_in import BLANK, key_behind
+from promptls.rules.fixes.mapping_edits import is_flow
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.rules.unknown_part_key import meant_key
 from promptls.settings.project import Project

@@ -52,7 +52,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePath
 
-from promptls.rules.call_objections import Objection, call_objections
+from promptls.rules.facts.call_objections import Objection, call_objections
 from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, RelatedPlace, Rule
 from promptls.workspace.callers import calls_to
 

@@ -32,8 +32,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.rules.aspects import declarations
-from promptls.rules.mapping_edits import colon_end
+from promptls.rules.facts.aspects import declarations
+from promptls.rules.fixes.mapping_edits import colon_end
 from promptls.rules.rule import OBJECT_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.yaml.nodes import Scalar
 from promptls.text.span import Span

@@ -38,9 +38,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.rules.aspects import declarations
-from promptls.rules.key_edits import without_entry
-from promptls.rules.mapping_edits import removed_item
+from promptls.rules.facts.aspects import declarations
+from promptls.rules.fixes.key_edits import without_entry
+from promptls.rules.fixes.mapping_edits import removed_item
 from promptls.rules.rule import DECLARING_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.yaml.nodes import Mapping, Sequence, scalar_text
 

@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.meaning.parts import chunk_items
-from promptls.rules.key_edits import without_entry
+from promptls.rules.fixes.key_edits import without_entry
 from promptls.rules.rule import PARTS_KINDS, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk

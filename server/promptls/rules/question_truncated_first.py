@@ -54,7 +54,7 @@ from promptls.meaning.kind import Kind
 from promptls.meaning.template import PlacedPart
 from promptls.rendering.file_rendering import FileRendering, part_place, rendered_parts
 from promptls.rendering.outcome import RenderedPart
-from promptls.rules.key_edits import without_entry
+from promptls.rules.fixes.key_edits import without_entry
 from promptls.rules.rule import FileContext, Finding, Fix, Rule
 from promptls.systems.prompt_poet.failure import PromptPoetError
 from promptls.systems.prompt_poet.truncation import Block, truncation_blocks

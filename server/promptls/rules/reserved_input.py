@@ -40,7 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.meaning.scopes import INJECTED
-from promptls.rules.removed_input import removed_input
+from promptls.rules.fixes.removed_input import removed_input
 from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import key_text
 from promptls.text.failure import Failure

@@ -47,9 +47,9 @@ from typing import Final
 from promptls.meaning.dialogue_texts import scalars_in
 from promptls.meaning.evaluation import Evaluation, evaluation_of
 from promptls.meaning.evaluation_template import EvaluationTemplate, Form, class_name
-from promptls.rules.key_edits import without_entry
-from promptls.rules.mapping_edits import colon_end
-from promptls.rules.misspelt import misspelt
+from promptls.rules.fixes.key_edits import without_entry
+from promptls.rules.fixes.mapping_edits import colon_end
+from promptls.rules.fixes.misspelt import misspelt
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk

@@ -49,8 +49,8 @@ from promptls.meaning.name_events import NameEvent, chunk_events
 from promptls.meaning.names import chunk_bindings
 from promptls.meaning.outline import pass_outline
 from promptls.meaning.scopes import GLOBALS, INJECTED, Binding, Resolver, placed
-from promptls.rules.aspects import declarations, names
-from promptls.rules.lost_sum import adds_up, in_namespace, is_lost
+from promptls.rules.facts.aspects import declarations, names
+from promptls.rules.facts.lost_sum import adds_up, in_namespace, is_lost
 from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, RelatedPlace, Rule, Severity
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk

@@ -40,9 +40,9 @@ from typing import Final
 
 from promptls.meaning.contents import chunk_contents
 from promptls.meaning.header import Declarations
-from promptls.rules.aspects import declarations as declared
-from promptls.rules.aspects import files
-from promptls.rules.marker_sources import marker_sources, markers_outside_tags, reaching_markers
+from promptls.rules.facts.aspects import declarations as declared
+from promptls.rules.facts.aspects import files
+from promptls.rules.facts.marker_sources import marker_sources, markers_outside_tags, reaching_markers
 from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk

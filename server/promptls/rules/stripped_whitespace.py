@@ -46,7 +46,7 @@ from promptls.meaning.contents import (
     tags_in,
     written_at,
 )
-from promptls.rules.kept_findings import moved
+from promptls.rules.facts.moved_findings import moved
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk

@@ -44,13 +44,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.rules.added_input import added_input
-from promptls.rules.aspects import declarations, files, names, references
-from promptls.rules.broken_tags import broken_names
+from promptls.rules.facts.aspects import declarations, files, names, references
+from promptls.rules.facts.broken_tags import broken_names
+from promptls.rules.facts.undeclared_in_includes import undeclared_in_includes
+from promptls.rules.facts.undeclared_in_section import entries_words, include_places, unprovided_readings
+from promptls.rules.facts.undeclared_readings import undeclared_readings
+from promptls.rules.fixes.added_input import added_input
 from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Rule
-from promptls.rules.undeclared_in_includes import undeclared_in_includes
-from promptls.rules.undeclared_in_section import entries_words, include_places, unprovided_readings
-from promptls.rules.undeclared_readings import undeclared_readings
 
 
 def check(context: FileContext) -> Iterator[Finding]:

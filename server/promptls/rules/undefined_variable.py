@@ -50,14 +50,19 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from promptls.meaning.scopes import GLOBALS, Binding
-from promptls.rules.added_input import added_input
-from promptls.rules.aspects import declarations, files, names, problems, references
-from promptls.rules.broken_tags import broken_names
-from promptls.rules.foreign_constants import foreign_constants
+from promptls.rules.facts.aspects import declarations, files, names, problems, references
+from promptls.rules.facts.broken_tags import broken_names
+from promptls.rules.facts.foreign_constants import foreign_constants
+from promptls.rules.facts.undeclared_in_section import entries_words, include_places, unprovided_readings
+from promptls.rules.facts.undeclared_readings import (
+    binding_of,
+    declared_names,
+    out_of_scope,
+    undeclared_readings,
+)
+from promptls.rules.facts.unread_loop_variables import slips_of_loop_variables
+from promptls.rules.fixes.added_input import added_input
 from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
-from promptls.rules.undeclared_in_section import entries_words, include_places, unprovided_readings
-from promptls.rules.undeclared_readings import binding_of, declared_names, out_of_scope, undeclared_readings
-from promptls.rules.unread_loop_variables import slips_of_loop_variables
 from promptls.syntax.jinja.foreign_signs import FOREIGN_CONSTANTS
 from promptls.syntax.jinja.nodes import Name, Test
 from promptls.syntax.jinja.problems import expressions_in

@@ -36,7 +36,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.rules.misspelt import misspelt
+from promptls.rules.fixes.misspelt import misspelt
 from promptls.rules.rule import OBJECT_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, scalar_text

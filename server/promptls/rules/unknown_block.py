@@ -40,9 +40,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.rules.aspects import files, names, references
-from promptls.rules.block_family import ancestors, block_tags_of, blocks_of, family
-from promptls.rules.misspelt import misspelt
+from promptls.rules.facts.aspects import files, names, references
+from promptls.rules.facts.block_family import ancestors, block_tags_of, blocks_of, family
+from promptls.rules.fixes.misspelt import misspelt
 from promptls.rules.rule import JINJA_KINDS, PARTS_KINDS, FileContext, Finding, Rule
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import chunks_where, union, united

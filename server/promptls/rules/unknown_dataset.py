@@ -58,8 +58,8 @@ from pathlib import Path
 from typing import Final
 
 from promptls.datasets.registry import SUFFIXES
-from promptls.rules.declared_experiments import Objection, declared_experiments
-from promptls.rules.near_paths import near_file
+from promptls.rules.facts.declared_experiments import Objection, declared_experiments
+from promptls.rules.fixes.near_paths import near_file
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
 from promptls.text.span import Span
 

@@ -58,8 +58,8 @@ from promptls.meaning.dialogue_texts import turns_in
 from promptls.meaning.evaluation import Evaluation, evaluation_of
 from promptls.meaning.evaluation_template import EvaluationTemplate, Form
 from promptls.meaning.meta_template import MetaTemplate
-from promptls.rules.misspelt import misspelt
-from promptls.rules.node_findings import found_in_node
+from promptls.rules.facts.node_findings import found_in_node
+from promptls.rules.fixes.misspelt import misspelt
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk

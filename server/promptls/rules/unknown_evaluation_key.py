@@ -43,10 +43,10 @@ from typing import Final
 from promptls.meaning.dialogue_texts import turns_in
 from promptls.meaning.evaluation import evaluation_of
 from promptls.meaning.evaluation_template import EvaluationTemplate, class_name
-from promptls.rules.misspelt import misspelt
-from promptls.rules.node_findings import found_in_node
+from promptls.rules.facts.node_findings import found_in_node
+from promptls.rules.facts.template_slip import TEMPLATE_KEYS, unknown_alone
+from promptls.rules.fixes.misspelt import misspelt
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
-from promptls.rules.template_slip import TEMPLATE_KEYS, unknown_alone
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, key_text

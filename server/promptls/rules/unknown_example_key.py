@@ -48,7 +48,7 @@ from collections.abc import Iterator
 
 from promptls.meaning.example import Example
 from promptls.meaning.scopes import INJECTED
-from promptls.rules.misspelt import misspelt
+from promptls.rules.fixes.misspelt import misspelt
 from promptls.rules.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Rule
 from promptls.syntax.yaml.nodes import key_text
 from promptls.text.nearest import is_close

@@ -42,8 +42,8 @@ from typing import NamedTuple
 from promptls.meaning.dialogue_texts import texts_in, turn_texts
 from promptls.meaning.evaluation import Evaluation, evaluation_of
 from promptls.meaning.fields import fields_in
-from promptls.rules.misspelt import misspelt
-from promptls.rules.node_findings import found_in_node
+from promptls.rules.facts.node_findings import found_in_node
+from promptls.rules.fixes.misspelt import misspelt
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk

@@ -46,11 +46,11 @@ from dataclasses import replace
 from promptls.meaning.scopes import GLOBALS, INJECTED, Reading
 from promptls.meaning.shape import UNKNOWN
 from promptls.meaning.shapes import used_shapes
-from promptls.rules.added_input import added_input
-from promptls.rules.misspelt import misspelt
+from promptls.rules.facts.undeclared_in_section import Unprovided, entries_words, include_places
+from promptls.rules.facts.undeclared_readings import binding_of, declared_names, out_of_scope
+from promptls.rules.fixes.added_input import added_input
+from promptls.rules.fixes.misspelt import misspelt
 from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Rule
-from promptls.rules.undeclared_in_section import Unprovided, entries_words, include_places
-from promptls.rules.undeclared_readings import binding_of, declared_names, out_of_scope
 from promptls.workspace.contract import function_names, functions_path
 from promptls.workspace.disk import read_text
 from promptls.workspace.snapshot import Snapshot

@@ -36,8 +36,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.rules.aspects import names
-from promptls.rules.misspelt import misspelt
+from promptls.rules.facts.aspects import names
+from promptls.rules.fixes.misspelt import misspelt
 from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import union, united

@@ -61,10 +61,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.rules.declared_experiments import Objection, declared_experiments
-from promptls.rules.named_metrics import named_metrics, wrong_options
+from promptls.rules.facts.declared_experiments import Objection, declared_experiments
+from promptls.rules.facts.named_metrics import named_metrics, wrong_options
+from promptls.rules.facts.threshold_names import wrong_thresholds
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
-from promptls.rules.threshold_names import wrong_thresholds
 from promptls.syntax.yaml.nodes import Mapping
 from promptls.text.nearest import nearest
 from promptls.text.span import Span

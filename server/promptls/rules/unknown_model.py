@@ -56,7 +56,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from promptls.rules.declared_experiments import Objection, declared_experiments
+from promptls.rules.facts.declared_experiments import Objection, declared_experiments
 from promptls.rules.rule import DECLARING_KINDS, FileContext, Finding, Rule
 from promptls.text.failure import WrongUse
 from promptls.text.nearest import is_close, nearest

@@ -34,7 +34,7 @@ from typing import Final
 
 from promptls.meaning.contents import column_of
 from promptls.meaning.parts import chunk_items
-from promptls.rules.misspelt import misspelt
+from promptls.rules.fixes.misspelt import misspelt
 from promptls.rules.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk

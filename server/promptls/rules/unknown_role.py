@@ -36,10 +36,10 @@ from typing import Final
 
 from promptls.meaning.contents import written_span
 from promptls.meaning.parts import Part, chunk_items
-from promptls.rules.aspects import names
-from promptls.rules.mapping_edits import colon_end
-from promptls.rules.misspelt import misspelt
-from promptls.rules.printed_values import BoundValues, printed_values
+from promptls.rules.facts.aspects import names
+from promptls.rules.facts.printed_values import BoundValues, printed_values
+from promptls.rules.fixes.mapping_edits import colon_end
+from promptls.rules.fixes.misspelt import misspelt
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk

@@ -33,9 +33,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.rules.aspects import names
+from promptls.rules.facts.aspects import names
+from promptls.rules.facts.unknown_in_jinja import Unknown
 from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Rule
-from promptls.rules.unknown_in_jinja import Unknown
 from promptls.syntax.jinja.builtins import TESTS
 from promptls.syntax.jinja.nodes import Test
 

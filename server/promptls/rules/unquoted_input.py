@@ -38,8 +38,8 @@ from typing import Final
 from promptls.meaning.contents import column_of
 from promptls.meaning.printed_inputs import PrintedInput, no_inputs, printed_inputs, schema_at, shape_kind
 from promptls.meaning.shapes import used_shapes
-from promptls.rules.aspects import declarations, names, silenced, uses
-from promptls.rules.first_places import FirstPlaces
+from promptls.rules.facts.aspects import declarations, names, silenced, uses
+from promptls.rules.facts.first_places import FirstPlaces
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
 from promptls.text.span import Span

@@ -40,10 +40,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from promptls.rules.aspects import files, names, references
+from promptls.rules.facts.aspects import files, names, references
+from promptls.rules.facts.template_names import written_texts
+from promptls.rules.facts.unresolved_reference import unresolved
 from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Rule
-from promptls.rules.template_names import written_texts
-from promptls.rules.unresolved_reference import unresolved
 
 _KEYWORDS: Final = frozenset({"include", "extends"})
 

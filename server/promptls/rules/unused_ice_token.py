@@ -37,7 +37,7 @@ from collections.abc import Iterator
 
 from promptls.meaning.evaluation import Evaluation, evaluation_of
 from promptls.meaning.evaluation_template import EvaluationTemplate, Form
-from promptls.rules.key_edits import without_entry
+from promptls.rules.fixes.key_edits import without_entry
 from promptls.rules.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk

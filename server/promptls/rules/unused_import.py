@@ -34,10 +34,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.meaning.scopes import Binding
-from promptls.rules.aspects import files, names, problems, references
-from promptls.rules.removed_tag import removed_tag, tag_at
+from promptls.rules.facts.aspects import files, names, problems, references
+from promptls.rules.facts.unread_names import unread
+from promptls.rules.fixes.removed_tag import removed_tag, tag_at
 from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
-from promptls.rules.unread_names import unread
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.span import Span
 

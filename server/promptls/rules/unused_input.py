@@ -40,12 +40,12 @@ from collections.abc import Iterator
 
 from promptls.meaning.kind import Kind
 from promptls.meaning.scopes import INJECTED
-from promptls.rules.aspects import declarations, files, names, problems, references
-from promptls.rules.expected_keys import expected_keys
-from promptls.rules.removed_input import removed_input
+from promptls.rules.facts.aspects import declarations, files, names, problems, references
+from promptls.rules.facts.expected_keys import expected_keys
+from promptls.rules.facts.undeclared_readings import undeclared_readings
+from promptls.rules.facts.unread_names import may_be_read_in_broken_text
+from promptls.rules.fixes.removed_input import removed_input
 from promptls.rules.rule import FileContext, Finding, Rule
-from promptls.rules.undeclared_readings import undeclared_readings
-from promptls.rules.unread_names import may_be_read_in_broken_text
 from promptls.workspace.contract import contract_of
 
 

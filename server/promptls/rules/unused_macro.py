@@ -33,10 +33,10 @@ from collections.abc import Iterator
 
 from promptls.meaning.scopes import Binding
 from promptls.rules import unknown_function
-from promptls.rules.aspects import declarations, files, names, problems, references
-from promptls.rules.removed_tag import block_span, removed_tag
+from promptls.rules.facts.aspects import declarations, files, names, problems, references
+from promptls.rules.facts.unread_names import may_be_read_in_broken_text, unread
+from promptls.rules.fixes.removed_tag import block_span, removed_tag
 from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Fix, Rule
-from promptls.rules.unread_names import may_be_read_in_broken_text, unread
 from promptls.workspace.contract import contract_of, names_handed_on
 
 

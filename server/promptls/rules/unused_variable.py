@@ -33,11 +33,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.rules.aspects import declarations, files, names, problems, references
-from promptls.rules.removed_tag import removed_tag, tag_at
+from promptls.rules.facts.aspects import declarations, files, names, problems, references
+from promptls.rules.facts.undeclared_readings import undeclared_readings
+from promptls.rules.facts.unread_names import unread
+from promptls.rules.fixes.removed_tag import removed_tag, tag_at
 from promptls.rules.rule import JINJA_KINDS, FileContext, Finding, Fix, Rule
-from promptls.rules.undeclared_readings import undeclared_readings
-from promptls.rules.unread_names import unread
 from promptls.syntax.group import Located
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name, Statement
 from promptls.syntax.jinja.problems import tag_tree

@@ -33,10 +33,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from promptls.rules.argument_fit import misfits
-from promptls.rules.aspects import files, names, references
-from promptls.rules.loop_calls import wrong_loop_calls
-from promptls.rules.macro_calls import (
+from promptls.rules.facts.argument_fit import misfits
+from promptls.rules.facts.aspects import files, names, references
+from promptls.rules.facts.loop_calls import wrong_loop_calls
+from promptls.rules.facts.macro_calls import (
     Callee,
     bound_names,
     called,

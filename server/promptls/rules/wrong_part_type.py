@@ -39,16 +39,16 @@ from typing import Final
 
 from promptls.meaning.contents import chunk_contents, written_span
 from promptls.meaning.parts import chunk_items
-from promptls.rules.aspects import names
-from promptls.rules.no_part_items import item_place, no_part_items
-from promptls.rules.printed_types import (
+from promptls.rules.facts.aspects import names
+from promptls.rules.facts.no_part_items import item_place, no_part_items
+from promptls.rules.facts.printed_types import (
     BOUND_PRIORITIES,
     WORDS,
     bound_priorities,
     printed_contents,
     printed_values_of_keys,
 )
-from promptls.rules.refused_tags import LOADED_SCALARS, refused_tags
+from promptls.rules.facts.refused_tags import LOADED_SCALARS, refused_tags
 from promptls.rules.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk

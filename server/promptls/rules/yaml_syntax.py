@@ -34,9 +34,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.rules.fixes.yaml_fixes import yaml_fixes
 from promptls.rules.jinja_syntax import syntax_findings
 from promptls.rules.rule import YAML_KINDS, FileContext, Finding, Rule
-from promptls.rules.yaml_fixes import yaml_fixes
 
 
 def check(context: FileContext) -> Iterator[Finding]:

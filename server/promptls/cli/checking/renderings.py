@@ -28,7 +28,7 @@ def findings_of_renderings(
     Functions files are run only where that is allowed: without, checking a prompt runs nothing but its
     template, in the sandbox, and the rules leave out what functions of the user would change.
     """
-    from promptls.rules.check_rendering import RENDERING_RULES, check_rendering, needs_rendering
+    from promptls.rules.checking.renderings import RENDERING_RULES, check_rendering, needs_rendering
     from promptls.workspace.contract import functions_path
 
     if not any(rule.name in rules for rule in RENDERING_RULES):

@@ -16,7 +16,7 @@ def findings_of_runs(
     """The findings of those `rules` that look at runs, by file; of runs of a prompt as it is now."""
     from promptls.features.experiment_runs import experiment_runs
     from promptls.features.run_findings import run_findings
-    from promptls.rules.check_runs import RUN_RULES
+    from promptls.rules.checking.runs import RUN_RULES
 
     if not any(rule.name in rules for rule in RUN_RULES):
         return {}

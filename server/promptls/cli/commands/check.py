@@ -108,7 +108,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from promptls.cli.input.rule_choice import chosen_rules
     from promptls.features.configurations.file_findings import found_in_file
     from promptls.features.mending import mend
-    from promptls.rules.settings_problems import settings_problems
+    from promptls.rules.checking.settings_problems import settings_problems
 
     _refuse_contradictions(arguments)
     rules = chosen_rules(arguments.select, arguments.ignore)

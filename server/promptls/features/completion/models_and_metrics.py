@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from promptls.features.completion.item import Item
 from promptls.features.completion.paths import file_paths
 from promptls.features.completion.request import Request
-from promptls.rules.named_metrics import taken_by
+from promptls.rules.facts.named_metrics import taken_by
 from promptls.workspace.python_names import functions_in
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 from promptls.features.call_findings import findings_in_calls
 from promptls.features.configurations.findings import findings_in_configuration
 from promptls.meaning.kind import Kind
-from promptls.rules.check import check
+from promptls.rules.checking.check import check
+from promptls.rules.facts.suppression import silenced_by
 from promptls.rules.rule import Finding
-from promptls.rules.suppression import silenced_by
 from promptls.text.lines import line_starts, place_of
 from promptls.workspace.beside import beside
 from promptls.workspace.snapshot import Snapshot

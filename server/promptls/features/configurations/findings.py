@@ -19,7 +19,7 @@ from promptls.conversions.python_expression import Names
 from promptls.conversions.text_reader import Reader
 from promptls.features.configurations.leading_back import LeadingBack
 from promptls.features.configurations.written_dataset import written_dataset
-from promptls.rules.check import severity_of
+from promptls.rules.checking.check import severity_of
 from promptls.rules.registry import RULES
 from promptls.rules.rule import EVALUATION_KINDS, Finding
 from promptls.settings.project import Project

@@ -10,7 +10,7 @@ from promptls.meaning.header_text import OPENING
 from promptls.meaning.kind import Kind
 from promptls.meaning.name_events import chunk_events
 from promptls.meaning.scopes import GLOBALS, INJECTED
-from promptls.rules.added_input import added_input
+from promptls.rules.fixes.added_input import added_input
 from promptls.rules.rule import Edit, FileContext
 from promptls.text.span import Span
 

@@ -10,7 +10,7 @@ from typing import Final
 from promptls.features.completion.paths import file_paths
 from promptls.features.settings_file.place import Keys
 from promptls.features.settings_file.schema import Schema
-from promptls.rules.named_metrics import taken_by
+from promptls.rules.facts.named_metrics import taken_by
 from promptls.workspace.python_names import functions_in
 from promptls.workspace.snapshot import Snapshot
 

@@ -18,7 +18,7 @@ from promptls.features.symbols.python_functions import FUNCTIONS, parsed, place_
 from promptls.features.symbols.run_on import experiments_on
 from promptls.features.symbols.symbol import Occurrence
 from promptls.meaning.template import Template
-from promptls.rules.named_metrics import taken_by
+from promptls.rules.facts.named_metrics import taken_by
 from promptls.settings.header import NamedMetric
 from promptls.syntax.source import Source
 from promptls.text.span import Span

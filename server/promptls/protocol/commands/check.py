@@ -38,7 +38,7 @@ async def _findings(session: Session, path: str) -> list[dict[str, Any]]:
 
 async def _of_rendering(session: Session, path: str) -> tuple[Finding, ...] | None:
     """What the rendering of a file shows that is not open; None for an open one, of which it is known."""
-    from promptls.rules.check_rendering import check_rendering, needs_rendering
+    from promptls.rules.checking.renderings import check_rendering, needs_rendering
 
     snapshot = session.snapshot
     if path in snapshot.open_files:

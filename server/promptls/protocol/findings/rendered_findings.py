@@ -53,7 +53,7 @@ class RenderedFindings:
         A file that has been edited since, or one that it includes, keeps what is known of it until it is
         rendered again.
         """
-        from promptls.rules.check_rendering import check_rendering
+        from promptls.rules.checking.renderings import check_rendering
 
         current = self._session.snapshot
         if path not in current.open_files or _texts(current, path) != _texts(snapshot, path):

@@ -74,7 +74,7 @@ class SettingsFindings:
         self._session.server.protocol.notify_json(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
 
     def _diagnostics(self, project: ProjectFile) -> list[Json]:
-        from promptls.rules.settings_problems import settings_problems
+        from promptls.rules.checking.settings_problems import settings_problems
 
         return [
             {

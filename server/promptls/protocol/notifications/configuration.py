@@ -49,7 +49,7 @@ def report_problems(session: Session, paths: list[str]) -> None:
 
     What is wrong in a settings file is shown there.
     """
-    from promptls.rules.settings_problems import settings_problems
+    from promptls.rules.checking.settings_problems import settings_problems
 
     for path in paths:
         for problem in settings_problems(session.snapshot.project(path)):

@@ -1,0 +1,1 @@
+"""What several rules ask of a file, each in one way."""

@@ -1,0 +1,132 @@
+"""What is said once of each subject in a file, at its first place, however often it stands there.
+
+Hints about a habit would otherwise cover the file. Where a rule's severity is set higher than a
+hint, or the file silences it somewhere, every place counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from promptls.meaning.contents import before_printing, before_typing
+from promptls.rules.facts.suppression import silenced
+from promptls.rules.rule import FileContext
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.group import Group, Piece, chunks_where, united
+
+Item = TypeVar("Item")
+Subject = TypeVar("Subject", bound=Hashable)
+
+
+class Noticed(NamedTuple, Generic[Item]):
+    """One thing noticed in the chunk that begins at offset `start`, and how many more are left unsaid."""
+
+    chunk: Chunk
+    start: int
+    item: Item
+    others: int
+
+    def and_others(self, one: str, many: str) -> str:
+        """The end of a message that counts what is left unsaid, or nothing."""
+        if not self.others:
+            return ""
+        return f", and {self.others} more {one if self.others == 1 else many} in this file"
+
+
+class _Places(NamedTuple):
+    """How often a subject stands in a piece, and the number of the child that has its first place."""
+
+    times: int
+    first: int
+
+
+class FirstPlaces(Generic[Subject, Item]):
+    """The things of one rule, noticed in each chunk by itself and counted for the pieces of a file.
+
+    `in_chunk` gives the things in a chunk in order, each with its subject and how many it counts for.
+    Where that is the same whatever the prose of the contents says, `reads_prose` is false; `reads_values`
+    too where it is the same whatever values stand in lines of prose.
+    """
+
+    def __init__(
+        self,
+        rule: str,
+        in_chunk: Callable[[Chunk], Iterator[tuple[Subject, Item, int]]],
+        *,
+        reads_prose: bool = True,
+        reads_values: bool = True,
+    ) -> None:
+        self._rule: Final = rule
+        self._in_chunk: Final = in_chunk
+        self._reads_prose: Final = reads_prose
+        self._reads_values: Final = reads_values
+        self._counts: Final = united(self._counted, _summed)
+
+    def aspect(self, context: FileContext) -> object:
+        """How often each subject stands in the file, as an aspect of it."""
+        return self._counts(context.template.source.root)
+
+    def noticed(
+        self,
+        context: FileContext,
+        *,
+        about: Callable[[Subject], bool] | None = None,
+        every: bool = False,
+    ) -> Iterator[Noticed[Item]]:
+        """The first thing of each subject that it is asked `about`.
+
+        All things where the settings, the file or `every` ask for them.
+        """
+        source = context.template.source
+        counts = self._counts(source.root)
+        if not counts:
+            return
+        chosen = context.project.rules.get(self._rule, "hint")
+        if every or chosen != "hint" or silenced(source).speaks_of(self._rule):
+            for located in chunks_where(source.root, self._counts):
+                for subject, item, _ in self._things(located.chunk):
+                    if about is None or about(subject):
+                        yield Noticed(located.chunk, located.start, item, 0)
+            return
+        for subject, places in counts.items():
+            if about is None or about(subject):
+                yield self._first(source.root, subject, places.times)
+
+    def _first(self, root: Group, subject: Subject, count: int) -> Noticed[Item]:
+        piece: Piece = root
+        start = 0
+        while not isinstance(piece, Chunk):
+            child = self._counts(piece)[subject].first
+            start += piece.starts[child]
+            piece = piece.children[child]
+        item, weight = next((i, n) for known, i, n in self._things(piece) if known == subject)
+        return Noticed(piece, start, item, count - weight)
+
+    def _things(self, chunk: Chunk) -> tuple[tuple[Subject, Item, int], ...]:
+        known = chunk.kept.get(self)
+        if known is None:
+            known = chunk.kept[self] = tuple(self._in_chunk(chunk))
+        return known  # type: ignore[return-value]  # put there above
+
+    def _counted(self, chunk: Chunk) -> dict[Subject, _Places]:
+        before = None
+        if not self._reads_prose:
+            before = before_typing(chunk) if self._reads_values else before_printing(chunk)
+        if before is not None and self._counts in before.kept:
+            return before.kept[self._counts]  # type: ignore[return-value]  # put there by `united`
+        found: dict[Subject, int] = {}
+        for subject, _, number in self._things(chunk):
+            found[subject] = found.get(subject, 0) + number
+        return {subject: _Places(count, 0) for subject, count in found.items()}
+
+
+def _summed(counts: list[dict[Subject, _Places]]) -> dict[Subject, _Places]:
+    found: dict[Subject, _Places] = {}
+    for child, each in enumerate(counts):
+        for subject, (times, _) in each.items():
+            known = found.get(subject)
+            found[subject] = (
+                _Places(times, child) if known is None else _Places(known.times + times, known.first)
+            )
+    return found

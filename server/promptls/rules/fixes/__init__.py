@@ -1,0 +1,1 @@
+"""What mends a finding: edits, and the words that offer them."""
