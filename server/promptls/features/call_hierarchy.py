@@ -12,11 +12,12 @@ from typing import Literal, NamedTuple
 
 from promptls.features.symbols import symbol_at
 from promptls.features.symbols.file_names import include_places, name_span
-from promptls.features.symbols.macros import Macro, macro_meant, other_names, statement_at
+from promptls.features.symbols.macros import Macro, macro_meant, other_names
 from promptls.features.symbols.shared_variable import imported_file, shared_variable
 from promptls.features.workspace_symbols import shown_path
 from promptls.meaning.mentions import Mention, chunk_mentions, mention_at
 from promptls.meaning.name_events import chunk_events
+from promptls.meaning.statement_places import placed_statement_at
 from promptls.meaning.template import Template
 from promptls.meaning.variables import NamePlace, name_at, variable_at
 from promptls.syntax.group import chunks_from, chunks_where, united
@@ -71,7 +72,7 @@ def file_item(snapshot: Snapshot, path: str) -> CallItem | None:
 def macro_item(snapshot: Snapshot, macro: Macro) -> CallItem | None:
     """A macro as an item; None where it is gone."""
     template = snapshot.template(macro.path)
-    found = statement_at(template, macro.span.start) if template is not None else None
+    found = placed_statement_at(template, macro.span.start) if template is not None else None
     if template is None or found is None:
         return None
     block = _block_of(template, found[1])
@@ -141,7 +142,7 @@ def _caller(snapshot: Snapshot, path: str, template: Template, span: Span) -> Ca
             inner = block
     if inner is None:
         return file_item(snapshot, path)
-    found = statement_at(template, inner.span.start)
+    found = placed_statement_at(template, inner.span.start)
     if found is None:
         return None
     statement, begin = found

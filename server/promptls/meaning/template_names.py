@@ -15,9 +15,9 @@ from promptls.meaning.references import TemplateReference, choices
 from promptls.meaning.scopes import Binding, Reading
 from promptls.meaning.shape import SOMETIMES, Need
 from promptls.meaning.shapes import known_constants
+from promptls.meaning.statement_places import statement_at
 from promptls.meaning.template import Template
 from promptls.syntax.jinja.nodes import Collection, Constant, Expression, Item, Name, Operation, Statement
-from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.span import Span
 
 _KINDS: Final = ("set", "for", "with", "parameter", "macro", "import")
@@ -56,7 +56,7 @@ def certain_names(template: Template, reference: TemplateReference) -> tuple[Wri
 
 
 def _names_of(reader: _Reader, template: Template, reference: TemplateReference) -> Iterator[WrittenName]:
-    statement = statement_at(template, reference.span)
+    statement = statement_at(template, reference.span.start)
     if reference.name is not None or statement is None or statement.template is None:
         return
     start = tag_start(template, reference.span)
@@ -177,7 +177,7 @@ class _Reader:
         reading = self._reading(name, start)
         if reading is None or reading.binding is None or reading.binding.kind != "for":
             return False
-        statement = statement_at(self._template, reading.binding.span)
+        statement = statement_at(self._template, reading.binding.span.start)
         return statement is not None and statement.loop_test is None
 
     def _reading(self, name: Name, start: int) -> Reading | None:
@@ -193,7 +193,7 @@ class _Reader:
         if reading is None or reading.binding is None:
             return
         for binding in self._bindings(reading.binding, is_certain=reading.certain):
-            statement = statement_at(self._template, binding.span)
+            statement = statement_at(self._template, binding.span.start)
             if statement is None or not _binds_one(statement):
                 self.is_whole = False
                 continue
@@ -234,7 +234,7 @@ class _Reader:
     def _only_names(self, name: str) -> bool:
         """Whether a variable is read for nothing but to include what it names."""
         for reading in self._template.names.readings_of(name):
-            statement = statement_at(self._template, reading.span)
+            statement = statement_at(self._template, reading.span.start)
             if statement is None or statement.keyword not in NAMING | _ASKING:
                 return False
         return True
@@ -249,15 +249,6 @@ def _binds_one(statement: Statement) -> bool:
 def sometimes(choices_: Sized) -> frozenset[Need]:
     """When one of some choices is meant: always where it is alone."""
     return frozenset({SOMETIMES}) if len(choices_) > 1 else frozenset()
-
-
-def statement_at(template: Template, span: Span) -> Statement | None:
-    """The statement of the tag that holds the place."""
-    located = template.source.located(span.start)
-    for tag in located.chunk.tags:
-        if tag.kind == "statement" and tag.span.contains(span.start - located.start):
-            return tag_tree(tag).statement
-    return None
 
 
 def _items(node: Expression, *, values: bool) -> tuple[Expression, ...]:

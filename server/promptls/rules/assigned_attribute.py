@@ -35,8 +35,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.meaning.scopes import Binding
+from promptls.meaning.statement_places import statement_at
 from promptls.rules.facts.aspects import declarations, files, names, references
-from promptls.rules.facts.macro_calls import statement_at
 from promptls.rules.facts.template_names import written_texts
 from promptls.rules.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk, kept
@@ -99,7 +99,7 @@ def _declared_as_data(context: FileContext) -> frozenset[str]:
 
 
 def _is_loop_over_data(context: FileContext, binding: Binding) -> bool:
-    statement = statement_at(context.template, binding.span)
+    statement = statement_at(context.template, binding.span.start)
     value = statement.expressions[0] if statement is not None and statement.expressions else None
     while isinstance(value, Attribute):
         value = value.target
@@ -108,7 +108,7 @@ def _is_loop_over_data(context: FileContext, binding: Binding) -> bool:
 
 
 def _value(context: FileContext, binding: Binding) -> tuple[Expression, int] | None:
-    statement = statement_at(context.template, binding.span)
+    statement = statement_at(context.template, binding.span.start)
     if statement is None or len(statement.targets) != 1 or len(statement.expressions) != 1:
         return None
     value = statement.expressions[0]

@@ -9,6 +9,7 @@ from promptls.features.symbols.shared_variable import imported_file
 from promptls.meaning.mentions import Mention, chunk_mentions, mentions_of
 from promptls.meaning.name_events import chunk_events
 from promptls.meaning.scopes import Binding
+from promptls.meaning.statement_places import placed_statement_at
 from promptls.meaning.template import Template
 from promptls.meaning.variables import (
     NamePlace,
@@ -16,8 +17,6 @@ from promptls.meaning.variables import (
     exported_variable,
     variable_at,
 )
-from promptls.syntax.jinja.nodes import Statement
-from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.span import Span
 from promptls.workspace.snapshot import Snapshot
 
@@ -77,20 +76,10 @@ def _imported(template: Template, alias: Span) -> Mention | None:
     return last.shifted(located.start) if last is not None and last.kind == "imported" else None
 
 
-def statement_at(template: Template, offset: int) -> tuple[Statement, int] | None:
-    """The statement of the tag around `offset`, and where the tag begins."""
-    located = template.source.located(offset)
-    for tag in located.chunk.tags:
-        begin = located.start + tag.span.start
-        if tag.kind == "statement" and begin <= offset < begin + len(tag.text):
-            return tag_tree(tag).statement, begin
-    return None
-
-
 def parameters_of(snapshot: Snapshot, macro: Macro) -> dict[str, Span]:
     """The parameters of a macro, each with its place."""
     template = snapshot.template(macro.path)
-    found = statement_at(template, macro.span.start) if template is not None else None
+    found = placed_statement_at(template, macro.span.start) if template is not None else None
     if found is None:
         return {}
     statement, begin = found
@@ -99,7 +88,7 @@ def parameters_of(snapshot: Snapshot, macro: Macro) -> dict[str, Span]:
 
 def macro_of(template: Template, path: str, parameter: Variable) -> Macro | None:
     """The macro that the variable is a parameter of."""
-    found = statement_at(template, parameter.bindings[0].span.start)
+    found = placed_statement_at(template, parameter.bindings[0].span.start)
     if found is None or found[0].keyword != "macro" or not found[0].name:
         return None
     statement, begin = found

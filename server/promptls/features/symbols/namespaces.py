@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.features.symbols.macros import statement_at
 from promptls.features.symbols.symbol import Occurrence, Symbol
 from promptls.meaning.mentions import Mention, mention_at, mentions_of
+from promptls.meaning.statement_places import placed_statement_at
 from promptls.meaning.template import Template
 from promptls.meaning.variables import NamePlace, Variable, name_at, variable_at
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name
@@ -44,7 +44,7 @@ def namespace_of(template: Template, mention: Mention) -> Variable | None:
         return variable if variable is not None and _is_namespace(template, variable) else None
     if mention.kind != "argument":
         return None
-    found = statement_at(template, mention.span.start)
+    found = placed_statement_at(template, mention.span.start)
     if found is None:
         return None
     statement, begin = found
@@ -72,7 +72,7 @@ def is_handed_on(template: Template, variable: Variable) -> bool:
 
 
 def _is_namespace(template: Template, variable: Variable) -> bool:
-    made = [statement_at(template, binding.span.start) for binding in variable.bindings]
+    made = [placed_statement_at(template, binding.span.start) for binding in variable.bindings]
     return bool(made) and all(
         found is not None and len(found[0].expressions) == 1 and _makes_namespace(found[0].expressions[0])
         for found in made
@@ -84,7 +84,7 @@ def _makes_namespace(node: Expression) -> bool:
 
 
 def _is_target(template: Template, span: Span) -> bool:
-    found = statement_at(template, span.start)
+    found = placed_statement_at(template, span.start)
     targets = found[0].targets if found is not None else ()
     begin = found[1] if found is not None else 0
     return any(isinstance(each, Attribute) and each.name_span.shifted(begin) == span for each in targets)

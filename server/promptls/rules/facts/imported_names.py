@@ -7,8 +7,8 @@ from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 from promptls.meaning.references import TemplateReference
+from promptls.meaning.statement_places import statement_at
 from promptls.meaning.template import Template
-from promptls.rules.facts.macro_calls import statement_at
 from promptls.rules.fixes.misspelt import misspelt
 from promptls.rules.rule import FileContext, Finding
 from promptls.syntax.chunk import Chunk, kept
@@ -23,7 +23,7 @@ def lacking_imports(context: FileContext) -> Iterator[Finding]:
     for reference in context.template.references:
         if reference.keyword != "from" or reference.alternatives or reference.is_choice:
             continue
-        statement = statement_at(context.template, reference.span)
+        statement = statement_at(context.template, reference.span.start)
         exported = _exports(context, reference)
         if statement is None or exported is None:
             continue
@@ -46,7 +46,7 @@ def modules(context: FileContext) -> dict[str, object]:
     for name in imported:
         own = [binding for binding in bindings if binding.name == name]
         is_plain = len(own) == 1 and not any(name in names.bound_names(kind) for kind in _OTHERWISE)
-        statement = statement_at(context.template, own[0].span) if is_plain else None
+        statement = statement_at(context.template, own[0].span.start) if is_plain else None
         node = statement.template if statement else None
         if statement is None or statement.keyword != "import" or not isinstance(node, Constant):
             continue

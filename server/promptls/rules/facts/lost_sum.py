@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.meaning.scopes import Binding
+from promptls.meaning.statement_places import statement_at
 from promptls.meaning.template import Template
-from promptls.rules.facts.macro_calls import statement_at
 from promptls.rules.rule import Edit, Fix
 from promptls.syntax.jinja.nodes import Name, Operation, Statement
 from promptls.text.span import Span
@@ -14,7 +14,7 @@ from promptls.text.span import Span
 
 def adds_up(template: Template, name: str, outer: Binding, inner: Span) -> bool:
     """Whether a `set` at `inner` adds to its own variable, and the outer one of the name is read behind it."""
-    statement = statement_at(template, inner)
+    statement = statement_at(template, inner.start)
     if statement is None or len(statement.expressions) != 1:
         return False
     value = statement.expressions[0]
@@ -52,7 +52,7 @@ def in_namespace(template: Template, name: str, outer: Binding) -> Iterator[Fix]
     for binding in names.bindings_of("set"):
         if binding.name != name:
             continue
-        statement = statement_at(template, binding.span)
+        statement = statement_at(template, binding.span.start)
         if statement is None or not _is_plain(statement):
             return
         if binding.span == outer.span:

@@ -10,15 +10,15 @@ from promptls.meaning.name_events import chunk_events
 from promptls.meaning.names import FileNames, chunk_bindings
 from promptls.meaning.references import TemplateReference
 from promptls.meaning.scopes import Binding
+from promptls.meaning.statement_places import statement_at
 from promptls.meaning.template import Template
 from promptls.rules.rule import FileContext, Severity
 from promptls.syntax.chunk import Chunk, kept
 from promptls.syntax.group import union, united
 from promptls.syntax.jinja.blocks import chunk_blocks
-from promptls.syntax.jinja.nodes import Attribute, Call, Constant, Name, Statement
+from promptls.syntax.jinja.nodes import Attribute, Call, Constant, Name
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.syntax.jinja.signature import Signature, Taken
-from promptls.text.span import Span
 from promptls.workspace.contract import functions_path
 from promptls.workspace.python_names import functions_in
 
@@ -113,7 +113,7 @@ def callees_of(context: FileContext, called: frozenset[str]) -> Callees:
 
 def _imported(context: FileContext, binding: Binding) -> Callee | None:
     """What an imported name leads to."""
-    statement = statement_at(context.template, binding.span)
+    statement = statement_at(context.template, binding.span.start)
     node = statement.template if statement else None
     if statement is None or not isinstance(node, Constant) or not isinstance(node.value, str):
         return None
@@ -142,15 +142,6 @@ def is_call_block(chunk: Chunk, tag_start: int, call: Call) -> bool:
             statement = tag_tree(tag).statement
             return statement.keyword == "call" and any(each is call for each in statement.expressions)
     return False
-
-
-def statement_at(template: Template, span: Span) -> Statement | None:
-    """The statement of the tag that holds the place."""
-    located = template.source.located(span.start)
-    for tag in located.chunk.tags:
-        if tag.kind == "statement" and tag.span.contains(span.start - located.start):
-            return tag_tree(tag).statement
-    return None
 
 
 @kept

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
 from promptls.meaning.parts import chunk_items
-from promptls.rules.facts.macro_calls import statement_at
+from promptls.meaning.statement_places import statement_at
 from promptls.rules.facts.value_flow import choices
 from promptls.rules.rule import FileContext
 from promptls.syntax.chunk import Chunk, kept
@@ -89,7 +89,7 @@ class BoundValues:
                 if reading.span.start not in places or binding is None or binding.span in seen:
                     continue
                 seen.add(binding.span)
-                statement = statement_at(template, binding.span)
+                statement = statement_at(template, binding.span.start)
                 if statement is None:
                     continue
                 start = binding.span.start - statement.targets[0].span.start if statement.targets else 0

@@ -9,8 +9,8 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from promptls.meaning.references import TemplateReference, choices
+from promptls.meaning.statement_places import statement_at
 from promptls.meaning.template_names import written_names
-from promptls.rules.facts.macro_calls import statement_at
 from promptls.rules.rule import Edit, FileContext, Finding, Fix, RelatedPlace
 from promptls.syntax.jinja.nodes import Conditional
 from promptls.text.nearest import nearest
@@ -43,7 +43,7 @@ def unresolved(context: FileContext, keywords: frozenset[str]) -> Iterator[Findi
 
 def _without_else(context: FileContext, reference: TemplateReference) -> Iterator[Finding]:
     """A finding where a tag gets no name at all when its condition is false; it stands with the first name."""
-    statement = statement_at(context.template, reference.span)
+    statement = statement_at(context.template, reference.span.start)
     chosen = statement.template if statement is not None else None
     if statement is None or not isinstance(chosen, Conditional) or chosen.otherwise is not None:
         return
