@@ -10,6 +10,8 @@ from example_project import PROMPT
 from playwright.sync_api import expect
 from workbench import Workbench
 
+from support.waiting import wait_until
+
 NAME = "notes.yml.j2"
 BEFORE = """\
 {#---
@@ -76,9 +78,8 @@ def test_an_input_is_completed_then_renamed_and_the_prompt_laid_out(
     expect(workbench.line("{{ text | upper }}")).to_be_visible()
     expect(workbench.page.locator(".squiggly-error, .squiggly-warning")).to_have_count(0)
     keyboard.press("Control+S")
-    expect(workbench.page.locator(".tab.active.dirty")).to_have_count(0)
+    wait_until(lambda: notes.read_text("utf-8") == AFTER)
     workbench.screenshot("laid-out")
-    assert notes.read_text("utf-8") == AFTER
 
 
 def test_inputs_and_functions_have_colours_of_their_own(workbench: Workbench, notes: Path) -> None:
