@@ -66,14 +66,21 @@ _SAYING: Final = frozenset({"type", "enum"})
 
 def check(context: FileContext) -> Iterator[Finding]:
     """The uses that a declared type does not allow."""
-    seen: set[Span] = set()
+    found: dict[tuple[int, str], Finding] = {}
     for path, typed, where in _declarations(context):
         for use, said in _mismatches(context, typed):
-            if said.span not in seen:
-                seen.add(said.span)
-                key = typed[str(use.path[0].key)]
-                related = RelatedPlace(path, key.span, f"`{key.name}` is declared here")
-                yield Finding(said.span, f"{said.message}{where}", said.fixes, (related,))
+            key = typed[str(use.path[0].key)]
+            related = RelatedPlace(path, key.span, f"`{key.name}` is declared here")
+            each = Finding(said.span, f"{said.message}{where}", said.fixes, (related,))
+            # Of a value and what a filter makes of it, the value is told.
+            known = found.setdefault((said.span.start, said.message), each)
+            if said.span.end < known.span.end:
+                found[said.span.start, said.message] = each
+    seen: set[Span] = set()
+    for each in found.values():
+        if each.span not in seen:
+            seen.add(each.span)
+            yield each
 
 
 def _declarations(context: FileContext) -> Iterator[tuple[str, Mapping[str, InputKey], str]]:
